@@ -53,6 +53,7 @@ export type DriverConnection = {
   run(statement: string): Promise<RawRow[]>;
   /** The columns of a SELECT in brackets. */
   describe(body: string): Promise<FoundColumn[]>;
+  facts(): Promise<ShopFacts>;
   /** Which large tables the statement reads as a whole. */
   explain(statement: string): Promise<StatementPlan>;
   /** Fails the statement in flight at once. */
@@ -64,15 +65,7 @@ export type DriverConnection = {
 /** One kind of shop database. */
 export type Driver = {
   connect(): Promise<DriverConnection>;
-  facts(connection: DriverConnection): Promise<ShopFacts>;
   close(): Promise<void>;
-};
-
-export type DriverOptions = {
-  url: string;
-  connections: number;
-  /** A server that sends nothing for this long during a statement is given up. Default 45 s. */
-  silenceMs: number;
 };
 
 /** `unexplained`: why the database does not say which tables a statement reads; `scans` is then empty. */

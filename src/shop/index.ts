@@ -98,7 +98,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
 
     /** `withoutSnapshot`: only those that a query names. A view hides its tables. */
     async facts(): Promise<ShopFacts> {
-      const facts = await database.facts();
+      const facts = await database.read(({ connection }) => connection.facts());
       const named = namesIn(await queries.texts(), facts.withoutSnapshot, database.words.dialect);
       return { ...facts, withoutSnapshot: named };
     },
@@ -134,7 +134,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
     tables: () => readTables(database),
     /** The first value that a SELECT shows, as text; undefined if it shows none. */
     async value(sql: string): Promise<string | undefined> {
-      const [row] = await database.read((_session, connection) => connection.run(sql));
+      const [row] = await database.read(({ connection }) => connection.run(sql));
       return Object.values(row ?? {})[0] ?? undefined;
     },
 

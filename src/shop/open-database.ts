@@ -1,5 +1,5 @@
 import { describeError, ReviewSyncError } from '../base/errors.ts';
-import type { Driver, DriverConnection, DriverOptions, SqlWords } from './driver.ts';
+import type { Driver, DriverConnection, SqlWords } from './driver.ts';
 import { connectionOptions } from './mysql/mysql-url.ts';
 import { mysqlWords } from './mysql/mysql-words.ts';
 import { openPostgres } from './postgres/postgres-driver.ts';
@@ -9,11 +9,14 @@ import type { SqlDialect } from './sql-text.ts';
 
 export type ShopDatabase = ReturnType<typeof openDatabase>;
 
-export type ShopDatabaseOptions = Pick<DriverOptions, 'url' | 'connections'> & {
+export type ShopDatabaseOptions = {
+  url: string;
+  connections: number;
   /** SHOP_TIME_ZONE, the zone of dates without zone. */
   timeZone?: string | undefined;
   /** Once it is aborted, statements that run fail, and nothing more is read. */
   signal?: AbortSignal | undefined;
+  /** How long the server may send nothing during a statement. Default: 45 s. */
   silenceMs?: number;
 };
 
@@ -23,18 +26,30 @@ export const dialectOf = (url: string): SqlDialect => (/^(mysql|mariadb):/i.test
 /** @throws UsageError for a parameter of the URL that is not known. */
 export function openDatabase(options: ShopDatabaseOptions) {
   const { url, connections, timeZone, signal, silenceMs = statementSeconds * 1500 } = options;
-  const words: SqlWords = dialectOf(url) === 'postgres' ? postgresWords : mysqlWords;
-  const open = opener({ url, connections, silenceMs });
+  const isPostgres = dialectOf(url) === 'postgres';
+  const words: SqlWords = isPostgres ? postgresWords : mysqlWords;
+  const address = isPostgres ? undefined : connectionOptions(url);
   let driver: Promise<Driver> | undefined;
   const inUse = new Set<DriverConnection>();
   signal?.addEventListener('abort', () => {
     for (const connection of inUse) connection.stop();
   });
 
-  async function inTransaction<T>(
-    work: (connection: DriverConnection, opened: Driver) => Promise<T>,
-    seconds = statementSeconds,
-  ): Promise<T> {
+  async function open(): Promise<Driver> {
+    if (!address) return openPostgres(url, connections, silenceMs);
+    // mysql2 takes 75 ms of processor time to load.
+    const { openMysql } = await import('./mysql/mysql-driver.ts');
+    return openMysql(address, connections, silenceMs);
+  }
+
+  /**
+   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
+   * queries may rely on them.
+   *
+   * @throws ReviewSyncError if the database cannot be reached, or a statement takes longer than 30 s.
+   */
+  async function read<T>(work: (session: ShopSession) => Promise<T>, how: ReadOptions = {}): Promise<T> {
+    const { seconds = statementSeconds } = how;
     signal?.throwIfAborted();
     driver ??= open();
     const opened = await driver;
@@ -49,7 +64,7 @@ export function openDatabase(options: ShopDatabaseOptions) {
     try {
       signal?.throwIfAborted();
       await connection.begin(seconds);
-      const result = await work(connection, opened);
+      const result = await work({ connection, words, zone: timeZone ?? 'UTC', ...how });
       await connection.run('commit');
       return result;
     } catch (error) {
@@ -66,30 +81,5 @@ export function openDatabase(options: ShopDatabaseOptions) {
     }
   }
 
-  return {
-    words,
-    /**
-     * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
-     * queries may rely on them.
-     *
-     * @throws ReviewSyncError if the database cannot be reached, or a statement takes longer than 30 s.
-     */
-    read: <T>(
-      work: (session: ShopSession, connection: DriverConnection) => Promise<T>,
-      how?: ReadOptions,
-    ): Promise<T> =>
-      inTransaction(
-        (connection) => work({ connection, words, zone: timeZone ?? 'UTC', ...how }, connection),
-        how?.seconds,
-      ),
-    facts: () => inTransaction((connection, { facts }) => facts(connection)),
-    close: async (): Promise<void> => (await driver)?.close(),
-  };
-}
-
-/** mysql2 takes 75 ms of processor time to load: it is loaded at the first reading of such a shop. */
-function opener(options: DriverOptions): () => Promise<Driver> {
-  if (dialectOf(options.url) === 'postgres') return async () => openPostgres(options);
-  const address = connectionOptions(options.url);
-  return async () => (await import('./mysql/mysql-driver.ts')).openMysql(address, options);
+  return { words, read, close: async (): Promise<void> => (await driver)?.close() };
 }

@@ -97,7 +97,7 @@ async function checkedQuery(database: ShopDatabase, written: QueryFile): Promise
 
 async function describe({ words, read }: ShopDatabase, file: string, body: string): Promise<FoundColumn[]> {
   try {
-    return await read((_session, connection) => connection.describe(body));
+    return await read(({ connection }) => connection.describe(body));
   } catch (cause) {
     // A database that restarts says nothing against the query.
     if (isTransient(cause) || cause instanceof ReviewSyncError) throw cause;

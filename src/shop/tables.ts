@@ -14,7 +14,7 @@ export type ShopTables = { dialect: SqlDialect; tables: ShopTable[] };
 
 /** Reads names of tables and columns from `information_schema`, which shows what the user may read. */
 export async function readTables({ words: { dialect }, read }: ShopDatabase): Promise<ShopTables> {
-  const rows = await read((_session, connection) => connection.run(listing[dialect]));
+  const rows = await read(({ connection }) => connection.run(listing[dialect]));
   const tables = new Map<string, { schema: string | undefined; name: string; columns: string[] }>();
   for (const { schema_name: schema, table_name: name, column_name: column, is_found: isFound } of rows) {
     if (!schema || !name || !column) continue;

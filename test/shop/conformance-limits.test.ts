@@ -168,7 +168,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     const searched = openDatabase({ url: database.url, connections: 1, timeZone: 'UTC' });
     onTestFinished(() => searched.close());
     for (const seconds of [2, 30]) {
-      const [row] = await searched.read((_, { run }) => run(`select @@${name} as own`), { seconds });
+      const [row] = await searched.read(({ connection }) => connection.run(`select @@${name} as own`), { seconds });
       expect(Number(row?.own)).toBe(kind === 'mariadb' ? seconds : seconds * 1000);
     }
     if (kind === 'mysql') return;

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import mysql from 'mysql2/promise';
-import type { Driver, DriverConnection, DriverOptions, FoundColumn } from '../driver.ts';
+import type { Driver, DriverConnection, FoundColumn } from '../driver.ts';
 import type { RawRow } from '../rows.ts';
 import { replaceParameter } from '../sql-text.ts';
 import { readMysqlFacts } from './mysql-facts.ts';
@@ -8,7 +8,8 @@ import { explainStatement } from './mysql-plan.ts';
 import type { ConnectionOptions } from './mysql-url.ts';
 import { textLiteral, withoutStatement } from './mysql-words.ts';
 
-export function openMysql(address: ConnectionOptions, { connections, silenceMs }: DriverOptions): Driver {
+/** @param silenceMs a server that sends nothing for this long during a statement is given up. */
+export function openMysql(address: ConnectionOptions, connections: number, silenceMs: number): Driver {
   const pool = mysql.createPool({
     ...address,
     connectionLimit: connections,
@@ -28,7 +29,6 @@ export function openMysql(address: ConnectionOptions, { connections, silenceMs }
         throw withoutStatement(error);
       }
     },
-    facts: readMysqlFacts,
     close: () => pool.end(),
   };
 }
@@ -75,6 +75,7 @@ function connectionOf(client: mysql.PoolConnection, silenceMs: number, prepared:
         await query(`select 1 from ${text} w where w.${name} = ${textLiteral('')} limit 0`);
       return fields.map(foundColumn);
     },
+    facts: () => readMysqlFacts(run),
     explain: (statement) => explainStatement(run, statement),
     stop,
     release: (isBroken) => (isBroken ? client.destroy() : client.release()),

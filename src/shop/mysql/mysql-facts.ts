@@ -17,7 +17,7 @@ const writable = `from information_schema.tables t
       where p.grantee = @grantee and p.table_schema = t.table_schema and p.table_name = t.table_name
         and ${writes}))`;
 
-export async function readMysqlFacts({ run }: DriverConnection): Promise<ShopFacts> {
+export async function readMysqlFacts(run: DriverConnection['run']): Promise<ShopFacts> {
   const grantee = `concat(quote(substring_index(current_user(), '@', 1)), '@', quote(substring_index(current_user(), '@', -1)))`;
   const ofUser = writable.replaceAll('@grantee', grantee);
   const [row] = await run('select version() as version, current_user() as user');

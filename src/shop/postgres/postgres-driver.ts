@@ -1,12 +1,13 @@
 import pg from 'pg';
 import { surviveLostConnections } from '../../base/lost-connections.ts';
-import type { Driver, DriverConnection, DriverOptions } from '../driver.ts';
+import type { Driver, DriverConnection } from '../driver.ts';
 import type { RawRow } from '../rows.ts';
 import { readPostgresFacts } from './postgres-facts.ts';
 import { explainStatement } from './postgres-plan.ts';
 import { describingStatement } from './postgres-words.ts';
 
-export function openPostgres({ url, connections, silenceMs }: DriverOptions): Driver {
+/** @param silenceMs a server that sends nothing for this long during a statement is given up. */
+export function openPostgres(url: string, connections: number, silenceMs: number): Driver {
   const pool = new pg.Pool({
     connectionString: url,
     max: connections,
@@ -24,7 +25,6 @@ export function openPostgres({ url, connections, silenceMs }: DriverOptions): Dr
   surviveLostConnections(pool, silenceMs);
   return {
     connect: async () => connectionOf(await pool.connect()),
-    facts: readPostgresFacts,
     close: () => pool.end(),
   };
 }
@@ -56,6 +56,7 @@ function connectionOf(client: pg.PoolClient): DriverConnection {
         return { name, typeName: typeName ?? '', type: type ?? 'text', read };
       });
     },
+    facts: () => readPostgresFacts(run),
     explain: (statement) => explainStatement(run, statement),
     // The server ends the statement once it notices, or by its own limit.
     stop: () => (client as unknown as { connection: pg.Connection }).connection.stream.destroy(),

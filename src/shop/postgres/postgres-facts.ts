@@ -1,6 +1,6 @@
 import type { DriverConnection, ShopFacts } from '../driver.ts';
 
-export async function readPostgresFacts({ run }: DriverConnection): Promise<ShopFacts> {
+export async function readPostgresFacts(run: DriverConnection['run']): Promise<ShopFacts> {
   const [row] = await run(`
     with writable as (
       select c.oid::regclass::text as name
