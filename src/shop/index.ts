@@ -43,8 +43,8 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
       (code, fault) => ({ order: { code }, lines: [], fault }),
     );
 
-  const ofSample = (which: 'newest' | 'oldest', size = sampleSize) =>
-    read((session, ofOrders) => codesByCreation(session, ofOrders.orders, which, size));
+  const ofSample = (which: 'newest' | 'oldest') =>
+    read((session, ofOrders) => codesByCreation(session, ofOrders.orders, which, sampleSize));
 
   const catalog = async (name: 'categories' | 'user_grades') => {
     const query = await queries.find(name);

@@ -8,7 +8,7 @@ import { columnFaults, contract, type QueryName } from './contract.ts';
 import type { FoundColumn } from './driver.ts';
 import type { ShopDatabase } from './open-database.ts';
 import type { OrderQueries, ReadOptions, ShopQuery, ShopSession } from './session.ts';
-import { replaceParameter } from './sql-text.ts';
+import { withSince } from './sql-text.ts';
 
 /** A file of the folder as it is now. `hasFeed`: there is a changed_orders.sql. `timeZone`: SHOP_TIME_ZONE. */
 type QueryFile = { name: QueryName; file: string; text: string; hasFeed: boolean; timeZone: string | undefined };
@@ -79,7 +79,7 @@ async function checkedQuery(database: ShopDatabase, written: QueryFile): Promise
   const { dialect } = database.words;
   const select = selectOf(text);
   if (select.trim() === '') throw new UsageError(`The shop query ${file} is empty`, { hint: 'Write one SELECT.' });
-  if (name === 'changed_orders' && replaceParameter(select, 'since', '', dialect).count === 0) {
+  if (name === 'changed_orders' && withSince(select, '', dialect) === select) {
     throw new UsageError(`The shop query ${file} does not use its parameter :since`, {
       hint: 'Compare each table’s own date with it: where modified_at >= :since.',
     });

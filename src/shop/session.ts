@@ -4,7 +4,7 @@ import type { QueryName } from './contract.ts';
 import type { ColumnType, DriverConnection, SqlWords, StatementPlan } from './driver.ts';
 import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';
 import type { RawRow } from './rows.ts';
-import { replaceParameter } from './sql-text.ts';
+import { withSince } from './sql-text.ts';
 
 /** A shop query that was checked against the contract. */
 export type ShopQuery = Readonly<{
@@ -148,7 +148,7 @@ async function walkDates(
       : dateAs(session, date, instant);
   const laterCode = `w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
   const later = isByCode ? laterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${laterCode}`;
-  const { text: body } = replaceParameter(query.body, 'since', words.since(date.read, from), words.dialect);
+  const body = withSince(query.body, words.since(date.read, from), words.dialect);
   const rows = await run(
     session,
     query,

@@ -25,29 +25,13 @@ function partsOf(sql: string, dialect: SqlDialect): SqlPart[] {
 }
 
 /**
- * The text of a query with each named parameter replaced, wherever it stands outside of texts, quoted names and
- * comments. A cast such as `x::since` is no parameter.
- *
- * @param name without its colon.
- * @returns the text, and how often the parameter is in it.
+ * The text of a query with its parameter `:since` replaced, wherever it stands outside of texts, quoted names and comments.
+ * A cast such as `x::since` is no parameter.
  */
-export function replaceParameter(
-  sql: string,
-  name: string,
-  replacement: string,
-  dialect: SqlDialect,
-): { text: string; count: number } {
-  let count = 0;
-  const parameter = new RegExp(`(?<![:\\w$]):${name}(?![\\w$])`, 'g');
-  const text = partsOf(sql, dialect).map((part) => {
-    if (part.kind !== 'code') return part.text;
-    return part.text.replace(parameter, () => {
-      count += 1;
-      return replacement;
-    });
-  });
-  return { text: text.join(''), count };
-}
+export const withSince = (sql: string, since: string, dialect: SqlDialect): string =>
+  partsOf(sql, dialect)
+    .map(({ kind, text }) => (kind === 'code' ? text.replaceAll(/(?<![:\w$]):since(?![\w$])/g, () => since) : text))
+    .join('');
 
 /** Names that are words of SQL too: a table of this name is written in quotes, and the bare word is no table. */
 const wordsOfSql = new Set(['order', 'user', 'group']);

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest';
 import { loadOlist } from '../../examples/olist/load.ts';
 import { type OlistReview, olistReviews } from '../../examples/olist/reviews.ts';
 import { packagePath } from '../../src/base/package-path.ts';
-import { replaceParameter } from '../../src/shop/sql-text.ts';
+import { withSince } from '../../src/shop/sql-text.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 let url: string;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 /** The rows of a query of the example. */
 async function runQuery(url: string, name: string): Promise<Record<string, unknown>[]> {
   const text = await readFile(packagePath('examples', 'olist', `${name}.sql`), 'utf8');
-  return query(url, replaceParameter(text, 'since', `'-infinity'::timestamptz`, 'postgres').text);
+  return query(url, withSince(text, `'-infinity'::timestamptz`, 'postgres'));
 }
 
 test('the queries give moments of local times, amounts paid, and ids of products', async () => {

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
 import { wholeTables } from '../../src/shop/postgres/postgres-plan.ts';
-import { namesIn, replaceParameter } from '../../src/shop/sql-text.ts';
+import { namesIn, withSince } from '../../src/shop/sql-text.ts';
 
-const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') =>
-  replaceParameter(sql, 'since', '$1', dialect);
+const replaced = (sql: string, dialect: 'postgres' | 'mysql' = 'postgres') => withSince(sql, '$1', dialect);
 
 test('a parameter is replaced wherever it stands in code', () => {
-  expect(replaced('where a >= :since and b>=:since')).toEqual({ text: 'where a >= $1 and b>=$1', count: 2 });
+  expect(replaced('where a >= :since and b>=:since')).toBe('where a >= $1 and b>=$1');
 });
 
 test.each([
@@ -20,7 +19,7 @@ test.each([
   ['a cast', 'where a::since'],
   ['a longer name', 'where a = :since_when'],
 ])('a parameter is left alone in %s', (_name, sql) => {
-  expect(replaced(sql)).toEqual({ text: sql, count: 0 });
+  expect(replaced(sql)).toBe(sql);
 });
 
 test('names of tables are whole words of code or in quotes, not in texts and comments', () => {
@@ -31,11 +30,11 @@ test('names of tables are whole words of code or in quotes, not in texts and com
 
 test('MySQL has backticks, # comments and backslashes in every text', () => {
   const sql = "where `:since` = 'it\\'s :since' # :since\n and a >= :since";
-  expect(replaced(sql, 'mysql')).toEqual({ text: sql.replace(/:since$/, '$1'), count: 1 });
+  expect(replaced(sql, 'mysql')).toBe(sql.replace(/:since$/, '$1'));
 });
 
 test('Postgres has plain backslashes in texts', () => {
-  expect(replaced(String.raw`where a = '\' and b = :since`).count).toBe(1);
+  expect(replaced(String.raw`where a = '\' and b = :since`)).toBe(String.raw`where a = '\' and b = $1`);
 });
 
 test('quoted names of a plan stay quoted', () => {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import mysql from 'mysql2/promise';
 import type { Driver, DriverConnection, FoundColumn } from '../driver.ts';
 import type { RawRow } from '../rows.ts';
-import { replaceParameter } from '../sql-text.ts';
+import { withSince } from '../sql-text.ts';
 import { readMysqlFacts } from './mysql-facts.ts';
 import { explainStatement } from './mysql-plan.ts';
 import type { ConnectionOptions } from './mysql-url.ts';
@@ -68,7 +68,7 @@ function connectionOf(client: mysql.PoolConnection, silenceMs: number, prepared:
     },
     run,
     async describe(body) {
-      const { text } = replaceParameter(body, 'since', 'null', 'mysql');
+      const text = withSince(body, 'null', 'mysql');
       const [, fields] = await query(`select * from ${text} w limit 0`);
       // A text made of two collations can be selected, but not compared.
       for (const { name } of fields.filter(isCompared))

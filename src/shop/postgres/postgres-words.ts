@@ -1,10 +1,10 @@
 import pg from 'pg';
 import type { ColumnType, SqlWords } from '../driver.ts';
-import { replaceParameter } from '../sql-text.ts';
+import { withSince } from '../sql-text.ts';
 
 /** The statement by which the database describes a query. It has the lines of the query. */
 export const describingStatement = (body: string) =>
-  `select * from ${replaceParameter(body, 'since', '(null::timestamptz)', 'postgres').text} w limit 0`;
+  `select * from ${withSince(body, '(null::timestamptz)', 'postgres')} w limit 0`;
 
 const sqlStateOf = (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : '');
 
