@@ -73,8 +73,8 @@ export async function openWorld(options: WorldOptions = {}) {
     shopUrl,
     warehouseUrl,
     serviceUrl: service.url,
-    serviceDatabaseUrl: shopUrl,
     service,
+    seedReviews: (reviews: readonly SeedReview[]) => seedReviews(shopUrl, reviews),
     /** What the command line needs to work in this world. */
     environment,
     warehouse: asks(warehouseUrl),
@@ -262,6 +262,6 @@ export function hourlyReviews(count: number, hours = 1): SeedReview[] {
 
 /** The same at the service and, synced, in the warehouse. */
 export async function syncHourly(world: World, count: number): Promise<void> {
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count));
+  await world.seedReviews(hourlyReviews(count));
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
 }

@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startHere } from '../harness/cli.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
 import { reviewAt, type World, worldTest } from '../harness/world.ts';
@@ -9,7 +8,7 @@ const test = worldTest.extend('worldOptions', { shop: 'empty' });
 /** Three reviews; the first is a dead letter, the others are in the warehouse. */
 async function sync(world: World): Promise<void> {
   const review = reviewAt(Date.now() - 86_400_000);
-  await seedReviews(world.serviceDatabaseUrl, [review, review, review]);
+  await world.seedReviews([review, review, review]);
   await world.warehouse('alter table warehouse.reviews add constraint bad check (id <> 1)');
   expect(await world.cli('sync reviews')).toMatchObject({ status: 1 });
 }

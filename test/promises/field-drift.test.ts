@@ -4,7 +4,6 @@ import { issuesOf } from '../../src/app/alert-rules.ts';
 import type { App } from '../../src/app/app.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { openLog } from '../../src/base/log.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { openFieldShapes, type RecordKind } from '../../src/warehouse/field-shapes.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fields, inLists } from '../harness/proxy.ts';
@@ -40,7 +39,7 @@ async function alertsOf(app: App): Promise<string[]> {
 test('a field that is new, gone, null or of another type is said once', async () => {
   await using world = await openWorld({ shop: 'empty' });
   const reviews = hourlyReviews(100).map((one) => ({ ...one, likes_count: 2, source: 'pc' }));
-  await seedReviews(world.serviceDatabaseUrl, reviews);
+  await world.seedReviews(reviews);
   const drift = () => driftOf(world);
   let number = 0;
   // On every third review: it comes and goes by record.

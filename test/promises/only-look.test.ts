@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 import { reviewAt } from '../harness/world.ts';
 
@@ -17,10 +16,7 @@ async function everyRow({ warehouse, shop }: OrderWorld): Promise<unknown[]> {
 }
 
 async function makeDifferences(world: OrderWorld): Promise<void> {
-  await seedReviews(
-    world.serviceDatabaseUrl,
-    [1, 2, 3, 4].map((days) => reviewAt(Date.now() - days * 86_400_000)),
-  );
+  await world.seedReviews([1, 2, 3, 4].map((days) => reviewAt(Date.now() - days * 86_400_000)));
   await world.place(
     order('EQUAL', line('1', 7)),
     order('CHANGED', { user_email: 'kim@example.com' }, line('1', 7), line('2', 8)),

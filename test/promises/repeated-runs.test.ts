@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { startHere } from '../harness/cli.ts';
 import { reviewAt, worldTest } from '../harness/world.ts';
 
@@ -11,7 +10,7 @@ const reviews = (from: number, count: number) =>
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 test('of commands that start the same backfill at once one starts it, the others join', async ({ world: here }) => {
-  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
+  await here.seedReviews(reviews(0, 20));
   here.service.setFaults({ latencyMs: 300 });
   const detached = [...backfill, '--detach'];
   const ends = await Promise.all([1, 2, 3].map(() => here.cli(...detached)));
@@ -33,7 +32,7 @@ test('a backfill of orders that is begun again ends the open one', async ({ open
 });
 
 test('Ctrl-C of a command that joined a run ends it for the other command, too', async ({ world: here }) => {
-  await seedReviews(here.serviceDatabaseUrl, reviews(0, 20));
+  await here.seedReviews(reviews(0, 20));
   here.service.setFaults({ latencyMs: 1000 });
   const [first, second] = [startHere(backfill, here.environment), startHere(backfill, here.environment)];
   for (const command of [first, second]) await command.says('backfill reviews: ');

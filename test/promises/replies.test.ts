@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { valuesOf } from '../harness/database.ts';
 import { all, type Fields, inAnswers, inLists } from '../harness/proxy.ts';
@@ -8,7 +7,7 @@ import { hourlyReviews, openWorld, testIn, type World } from '../harness/world.t
 /** Worlds whose service has thirty reviews. */
 const test = testIn(async (options) => {
   const world = await openWorld({ shop: 'empty', ...options });
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(30));
+  await world.seedReviews(hourlyReviews(30));
   return world;
 });
 

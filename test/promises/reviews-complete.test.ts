@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { hourMs, reviewAt, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
@@ -8,7 +7,7 @@ test('a dry run says windows and requests; --gaps reads only what is lacking', a
   // Two a day, from the first moment of March on, and one in the last moment of April.
   const first = Date.parse('2026-03-01T00:00:00+09:00');
   const reviews = Array.from({ length: 200 }, (_, n) => reviewAt(first + (n * 24 * hourMs) / 2 + n));
-  await seedReviews(world.serviceDatabaseUrl, [...reviews, reviewAt(Date.parse('2026-04-30T23:59:59.999+09:00'))]);
+  await world.seedReviews([...reviews, reviewAt(Date.parse('2026-04-30T23:59:59.999+09:00'))]);
   const held = async () => (await world.warehouse('select from warehouse.reviews')).length;
   expect(await world.json('backfill reviews --dry-run')).toMatchObject({ windows: [{}, {}, {}] });
   const planned = async (...more: string[]) => await world.prints('backfill reviews --dry-run', ...more);

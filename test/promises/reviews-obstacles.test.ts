@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { type CliEnd, runCli } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Answer, type Call, startChangingProxy } from '../harness/proxy.ts';
@@ -16,7 +15,7 @@ type Twist = { change?: ((answer: Answer, call: Call) => unknown) | undefined };
 /** `hourly(count)`: a service behind a proxy, with one review an hour, or in so many hours, the newest three hours old. */
 const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number, hours = 1) => {
   const world = await openWorld({ shop: 'empty', environment: years });
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(count, hours));
+  await world.seedReviews(hourlyReviews(count, hours));
   const twist: Twist = {};
   const answer = (answer: Answer, call: Call) => twist.change?.(answer, call);
   await world.through((url) => startChangingProxy(url, { answer }));
@@ -387,7 +386,7 @@ test('an overview that names no date costs little, and hides nothing for long', 
 
   // One and three years old: no list of the newest days shows them.
   const moments = [365, 1000].map((days) => reviewAt(Date.now() - days * day));
-  await seedReviews(world.serviceDatabaseUrl, moments);
+  await world.seedReviews(moments);
   body = { first_review_created_at: null, last_review_created_at: null };
   for (const known of [1, 2]) {
     await world.warehouse('delete from sync.export_windows');

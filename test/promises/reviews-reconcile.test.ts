@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { readWindowStep } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { valuesOf } from '../harness/database.ts';
 import type { Fields } from '../harness/proxy.ts';
 import { hourlyReviews, reviewAt, runOf, syncHourly, type World, worldTest } from '../harness/world.ts';
@@ -20,14 +19,14 @@ const reconcile = (world: World) => world.run('reconcile-reviews');
 test('a review that is listed late is found, also beside one of 1993', async ({ world }) => {
   await syncHourly(world, 5);
   const late = [new Date('1993-05-05'), new Date(Date.now() - 10 * day)].map((at) => reviewAt(at, { message: 'late' }));
-  await seedReviews(world.serviceDatabaseUrl, late);
+  await world.seedReviews(late);
   expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
   expect(await messages(world, `message = 'late'`)).toHaveLength(1);
 });
 
 test('the newest days are read each time, all else once a month', async ({ world }) => {
   // A year in eight windows, of which the newest 45 days are one and a bit.
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(70, 5 * 24));
+  await world.seedReviews(hourlyReviews(70, 5 * 24));
   await world.run('sync-reviews');
   const requests = async () => {
     const before = requested(world);
@@ -87,7 +86,7 @@ test('verify finds what is missing, stale, extra or restored, and repairs it', a
 
 test('the views of bi follow a run of more than a minute', async ({ world }) => {
   const [review = reviewAt(0)] = hourlyReviews(1);
-  await seedReviews(world.serviceDatabaseUrl, [review]);
+  await world.seedReviews([review]);
   const app = await world.openApp();
   const window = { axis: 'created', span: { start: secondOf(review.created_at), end: secondOf(new Date()) } } as const;
   for (const [seconds, reviews] of [
@@ -113,7 +112,7 @@ test('verify never offers to repair, or says it did, what the warehouse cannot h
       }
     },
   });
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(12));
+  await world.seedReviews(hourlyReviews(12));
   expect(await world.cli('sync reviews')).toMatchObject({ status: 1 });
   const verify = (...more: string[]) => world.cli('verify reviews', ...more);
   // Each review whose id cannot be held counts, on the day of its date.
@@ -170,7 +169,7 @@ test.for([
 
 test('a zone that is not the service’s is reported, and the right one reads all of it', async ({ openWorld }) => {
   const world = await openWorld({ environment: { REVIEW_API_TIME_ZONE: 'America/New_York' } });
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(60));
+  await world.seedReviews(hourlyReviews(60));
   const stderr = expect.stringContaining('REVIEW_API_TIME_ZONE');
   expect(await world.cli('sync reviews')).toMatchObject({ status: 1, stderr });
   expect(await world.warehouse('select from sync.export_windows')).toEqual([]);

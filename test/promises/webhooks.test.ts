@@ -1,6 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fate, startRuleProxy } from '../harness/proxy.ts';
@@ -57,7 +56,7 @@ test('a changed review is in the warehouse soon, and teaches no product link', a
   await world.warehouse(`delete from warehouse.reviews;
     insert into sync.product_links (product_code, product_id) values ('OLD', 0)`);
   const seeds = [1, 2, 3].map((days) => reviewAt(Date.now() - days * 86_400_000, { product_code: 'OLD' }));
-  await seedReviews(world.serviceDatabaseUrl, seeds);
+  await world.seedReviews(seeds);
   const [product] = await world.atService(`select id::integer from reference_service.products where code = 'OLD'`);
   const [shown] = await world.atService('select max(id)::integer as id from reference_service.reviews');
   const links = async () =>

@@ -8,7 +8,6 @@ import { concludeReconcile, planReconcile } from '../../src/reviews/plan/reconci
 import { retryRefused, untilDown } from '../../src/reviews/refresh/refresh-review.ts';
 import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { openGap } from '../../src/warehouse/reviews/coverage.ts';
 import { openWorld, reviewAt, syncHourly, type World } from '../harness/world.ts';
@@ -125,7 +124,7 @@ test('verify names what it repaired, also in a list read twice, and what still d
 
 test('a review of the second in which one window ends and the next begins counts once', async () => {
   // Sixty days are two windows of thirty.
-  await seedReviews(world.serviceDatabaseUrl, [reviewAt(new Date('2026-01-31T00:00:00+09:00'))]);
+  await world.seedReviews([reviewAt(new Date('2026-01-31T00:00:00+09:00'))]);
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at) values (9, '2026-03-02', now())`);
   const progress: number[][] = [];
   const deps = { ...depsWith(), onProgress: (...done: number[]) => void progress.push(done) };
@@ -137,7 +136,7 @@ test('a review of the second in which one window ends and the next begins counts
 
 test('verify compares all that the overview names, also if lists begin with the oldest', async () => {
   const daily = [1, 2, 3].map((days) => reviewAt(Date.now() - days * 86_400_000));
-  await seedReviews(world.serviceDatabaseUrl, daily);
+  await world.seedReviews(daily);
   const deps = depsWith(({ page }) => ({
     page: (params, ...more) => page({ ...params, date_order_desc: false }, ...more),
   }));
@@ -239,7 +238,7 @@ test('the next run begins at the newest update, a minute to thirty days back', a
     [5, 60],
   ] as const) {
     await world.atService('truncate reference_service.reviews cascade');
-    if (ago) await seedReviews(world.serviceDatabaseUrl, [reviewAt((secondOf(now) - ago) * 1000)]);
+    if (ago) await world.seedReviews([reviewAt((secondOf(now) - ago) * 1000)]);
     const { readTo, nextWatermark } = await planSyncReviews(deps, { overlapMinutes: 60, allGaps: false });
     expect([ago, readTo, nextWatermark]).toEqual([ago, secondOf(now), secondOf(now) - behind]);
   }

@@ -3,7 +3,6 @@ import { reviewDeps } from '../../src/app/deps.ts';
 import { intersection, isWithin, secondOf } from '../../src/base/time/span.ts';
 import { concludeSyncReviews, planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { readWindow } from '../../src/reviews/read/read-window.ts';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { coveredSpans, openGap, openGaps } from '../../src/warehouse/reviews/coverage.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
@@ -14,7 +13,7 @@ const ago = (hours: number) => new Date(Date.now() - hours * hourMs);
 
 /** Two reviews, of two months and of five hours ago, are in the warehouse. */
 async function syncTwo(world: World): Promise<void> {
-  await seedReviews(world.serviceDatabaseUrl, [reviewAt(ago(60 * 24)), reviewAt(ago(5))]);
+  await world.seedReviews([reviewAt(ago(60 * 24)), reviewAt(ago(5))]);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
 }
 
@@ -81,7 +80,7 @@ test('a run that another machine reads, whose clock is behind, leaves no gap', a
 
 test('the minute before a reading is not read: its reviews may not be listed yet', async ({ world }) => {
   const now = new Date();
-  await seedReviews(world.serviceDatabaseUrl, [reviewAt(now)]);
+  await world.seedReviews([reviewAt(now)]);
   const deps = { ...reviewDeps(await world.openApp(), AbortSignal.timeout(60_000)), now: () => now };
   // A review of after that, which a webhook has brought, is not suspected gone.
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)

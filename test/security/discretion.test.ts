@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import { addressOf, runCli, startHere, until } from '../harness/cli.ts';
 import { orderShopQueries, orderShopSchema } from '../harness/order-world.ts';
 import { startChangingProxy } from '../harness/proxy.ts';
@@ -99,7 +98,7 @@ type Echoed = { method: string; path: string; form: URLSearchParams };
 
 test('no log, reason, alert, page, metric or finding shows a customer', async () => {
   await using world = await openWorld({ shop: 'empty', environment: { LOG_LEVEL: 'trace' } });
-  await seedReviews(world.serviceDatabaseUrl, hourlyReviews(8));
+  await world.seedReviews(hourlyReviews(8));
   await fillShop(world.shop);
   await using proxy = await startChangingProxy(world.serviceUrl, echoing);
   const alerts = await startReceiver();
