@@ -1,9 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { openShop, type Shop } from '../../src/shop/index.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
+import { temporaryFolder } from './folder.ts';
 import { writeQueries } from './order-world.ts';
 import { createMysqlDatabase, mysqlKinds } from './servers.ts';
 import type { World } from './world.ts';
@@ -66,13 +64,10 @@ export async function openTables(
   timeZone?: string,
   signal?: AbortSignal,
 ): Promise<Shop> {
-  const sqlDir = await mkdtemp(join(tmpdir(), 'review-sync-queries-'));
+  const sqlDir = await temporaryFolder();
   await writeQueries(sqlDir, queries);
   const shop = openShop({ url, sqlDir, connections: 2, timeZone, signal });
-  onTestFinished(async () => {
-    await shop.close();
-    await rm(sqlDir, { recursive: true });
-  });
+  onTestFinished(() => shop.close());
   return shop;
 }
 
