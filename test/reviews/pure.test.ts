@@ -232,7 +232,7 @@ test('the newest review is found where lists that end ahead of now are empty', a
   expect(await newestOf(deps, 'created', span)).toBe(Date.parse('2026-11-20') / 1000);
 });
 
-test('a span counts as read from when its first request was sent', async () => {
+test('a span counts as read from its first request on, up to a minute before that', async () => {
   const span = { start: 0, end: 100 };
   let second = 0;
   const page = async () => {
@@ -241,7 +241,13 @@ test('a span counts as read from when its first request was sent', async () => {
   };
   const deps = { ...usual, reviews: { page }, now: () => new Date(), pages: openPages(pLimit(1)) };
   const end = await readSpan(deps, 'created', { span }, async () => {});
-  expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 2, startedAt: new Date(10_000) });
+  expect(end).toMatchObject({
+    kind: 'proven',
+    reviews: 0,
+    requests: 2,
+    startedAt: new Date(10_000),
+    readUntil: 10 - 60,
+  });
 });
 
 const inService = { service: { id: 1 }, deadLetters: [] };
