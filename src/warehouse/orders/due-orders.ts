@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowOf, rowsOf, valuesOf, write } from '../index.ts';
+import { type Db, firstOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
 /** Index: order_links_waiting. */
 export const waitingLinesOf = sql`
@@ -77,15 +77,12 @@ type Oldest = { orderCode: string; lineCode: string; productCode: string; since:
 
 /** Order lines that wait until the service is known to have their product. */
 export async function waitingLines(db: Db): Promise<WaitingLines> {
-  type Row = Pick<WaitingLines, 'lines' | 'orders'> & { [key in keyof Oldest]: Oldest[key] | null };
-  const { lines, orders, ...oldest } = await rowOf<Row>(db)`
-    with waiting as (${waitingLinesOf})
-    select * from (select count(*) as lines, count(distinct order_code) as orders from waiting) as counts
-    left join (
-      select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
-      from waiting order by waiting_since, order_code, line_code limit 1
-    ) as oldest on true`;
-  return { lines, orders, oldest: lines === 0 ? undefined : (oldest as Oldest) };
+  const counts = await rowOf<Pick<WaitingLines, 'lines' | 'orders'>>(db)`
+    select count(*) as lines, count(distinct order_code) as orders from (${waitingLinesOf}) as waiting`;
+  const oldest = await firstOf<Oldest>(db)`
+    select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
+    from (${waitingLinesOf}) as waiting order by waiting_since, order_code, line_code limit 1`;
+  return { ...counts, oldest };
 }
 
 /**
