@@ -91,7 +91,7 @@ export function subOrderDifference(
     own !== undefined && !ids.has(own.subOrderId) && isProductOf(own, content);
   // Its own sub-order first: nobody knows whether it is gone.
   const toMatch = lines.filter(({ lineCode, content }) => !isHidden(linkOf.get(lineCode), content));
-  const { entries, ofLines, left } = match(shown, toMatch, links, untouched, unit);
+  const { entries, ofLines, left } = match(shown, toMatch, linkOf, untouched, unit);
   const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
   const gone = links.filter(({ lineCode }) => !codes.has(lineCode));
   // Links of removed lines come first: each is remembered for its sub-order only.
@@ -188,18 +188,17 @@ type Entry = { one: SubOrder; link: LineLink | undefined; options: string; cents
 function match(
   shown: readonly SubOrder[],
   lines: readonly Line[],
-  links: readonly LineLink[],
+  linkOf: ReadonlyMap<string, LineLink>,
   untouched: ReadonlySet<string>,
   unit: MoneyUnit | undefined,
 ) {
-  const linkOfId = new Map(links.map((link) => [link.subOrderId, link]));
+  const linkOfId = new Map([...linkOf.values()].map((link) => [link.subOrderId, link]));
   // A sub-order that the response shows twice, as by a join, is no copy.
   const entries = [...new Map(shown.map((one) => [one.id, one])).values()].map((one): Entry => {
     const cents = one.price === null ? undefined : BigInt(one.price.cents);
     return { one, link: linkOfId.get(one.id), options: optionsKey(one.product_options ?? {}), cents };
   });
   const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const linkOf = new Map(links.map((link) => [link.lineCode, link]));
   const pairs = [...contentOf.keys(), ...untouched].flatMap((lineCode) => {
     const rank = rankOf(lineCode, contentOf, linkOf.get(lineCode), unit);
     const all = entries.map((entry) => ({ lineCode, entry, rank: rank(entry) })).filter((pair) => pair.rank < never);
