@@ -64,6 +64,22 @@ test('no customer and no line is sent of an order whose code the service holds f
   expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(forms.map(([, second]) => second).sort());
 });
 
+test('preview and verify say that the service holds a code for another one, before any push', async ({ world }) => {
+  await world.place(of('xK3f', 'kim', 1));
+  folds(world, lower);
+  await world.sync();
+  await world.place(of('Xk3F', 'lee', 3));
+  folds(world, lower);
+  const preview = await world.prints('preview order', 'Xk3F');
+  expect(preview).toContain('would be a dead letter: the service may hold this code and "xK3f" for one');
+  const [, printed = ''] = /sends:\nPOST \/v1\/orders\n(\{[^}]+\})\nThe service may have one order/.exec(preview) ?? [];
+  expect(Object.keys(JSON.parse(printed))).toEqual(['code', 'created_at', 'total_price']);
+  const compared = 'order Xk3F could not be compared: the service may hold this code and "xK3f" for one';
+  await world.says('verify orders', compared);
+  await world.sync();
+  expect(world.writes().map(({ form }) => form.get('user_code'))).toEqual([null]);
+});
+
 test('codes that differ in case are two orders where the service shows two', async ({ world }) => {
   await world.place(of('xK3f', 'kim', 1), of('Xk3F', 'lee', 3));
   for (let run = 1; run <= 2; run += 1) await world.sync();

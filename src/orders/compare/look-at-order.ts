@@ -45,7 +45,7 @@ export async function lookUp(
  * - `deleted`: the shop marks it as deleted, and it was never pushed, or the service does not have it.
  * - `missing`: the service does not have it.
  * - `differs`: `difference` has the fields.
- * - `not compared`: the service could not be asked, or a line cannot be read.
+ * - `not compared`: the service could not be asked, or shows another order; or a line cannot be read.
  * - `dead letter`: its rows cannot be sent.
  */
 export type ComparedOrder = {
@@ -63,7 +63,7 @@ function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): C
   const as = (kind: ComparedOrder['kind'], reason?: string): ComparedOrder => ({ code, kind, reason, difference });
   if (!order || !plan) return as('dead letter', deadLetter?.reason);
   if (plan.nothing === 'deleted in the shop') return as('deleted');
-  if (!difference) return as('not compared', lookupFault);
+  if (!difference) return as('not compared', lookupFault ?? plan.memory.stop?.reason);
   if (shown === 'absent') return as('missing');
   const { deletedAt } = order.order;
   const stays = deletedAt !== undefined && deletes === 'off';

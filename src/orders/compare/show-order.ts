@@ -33,7 +33,7 @@ async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
   const { shown, lookupFault } = planned ?? (await lookUp(deps, code, link?.orderId));
   const service = typeof shown === 'string' ? undefined : shown;
   const view: OrderView = { code, shop: raw, service, lookupFault, difference: planned?.plan?.difference };
-  return { view, link, planned, now: plans.now() };
+  return { view, link, planned, first: ours?.plan, now: plans.now() };
 }
 
 /** A request as a push sends it. */
@@ -62,21 +62,23 @@ export type OrderPreview = OrderView & {
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
-  const { view, planned, now } = await lookAt(deps, asked, rights);
-  const { plan, order } = planned ?? {};
-  const fault = planned?.deadLetter?.reason;
+  const { view, planned, first, now } = await lookAt(deps, asked, rights);
+  const { order, deadLetter } = planned ?? {};
+  // A run that does not know yet that the service shows another order sends its first requests.
+  const stop = planned?.plan?.memory.stop;
+  const plan = stop ? first : planned?.plan;
   const { difference } = view;
-  const isSent = difference !== undefined && plan?.nothing !== 'deleted in the shop';
+  const isSent = (stop ?? difference) !== undefined && plan?.nothing !== 'deleted in the shop';
   const createdAt = order?.order.createdAt;
   return {
     ...view,
-    fault,
-    nothingToSend: view.shop === undefined ? 'not in the shop' : fault === undefined ? plan?.nothing : 'cannot be read',
-    requests: plan && isSent ? sentRequests(plan, difference.orderId) : [],
+    fault: (deadLetter ?? stop)?.reason,
+    nothingToSend: view.shop === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing,
+    requests: plan && isSent ? sentRequests(plan, difference?.orderId) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
     looksFirstFor: plan?.looksFirstFor,
-    linesNotSent: isSent ? difference.linesNotSent : [],
+    linesNotSent: (isSent && difference?.linesNotSent) || [],
     atService: view.service ? 'found' : view.lookupFault === undefined ? 'absent' : 'failed',
   };
 }

@@ -27,7 +27,7 @@ export type PlannedRequests = { requests: readonly OrderRequest[]; memory: Order
 export type OrderPlan = PlannedRequests & {
   /** Why a run that reads the order sends nothing, although the requests would bring the order in line. */
   nothing: 'unchanged' | 'deleted in the shop' | undefined;
-  /** Undefined: nobody has looked at the service. */
+  /** Undefined: nobody has looked at the service, or it shows another order of the shop. */
   difference: OrderDifference | undefined;
   /** Contact of the shop that the rule leaves out (promise 7). */
   withheld: ContactField[];
@@ -78,7 +78,8 @@ export function planOrder(
   const other = typeof shown === 'object' ? otherOrder(order, shown) : undefined;
   if (other !== undefined) {
     const stop = { reason: alikeFault(other.code), failure: 'permanent', other: other.code } as const;
-    return { ...plan, memory: { ...given, stop } };
+    // Nothing is compared with another order of the shop; a code that was changed at the service is a difference.
+    return { ...plan, difference: 'orderId' in other ? undefined : difference, memory: { ...given, stop } };
   }
   const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
   if (deletion) {
