@@ -42,6 +42,9 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   // Others that are open are no failure of the one that was named.
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
   expect(await world.cli('dead-letters retry 1')).toMatchObject({ status: 0, stdout: retried(1, 2) });
+  // It is closed now, and does not open again.
+  const none = expect.stringContaining('0 of 0 records');
+  expect(await world.cli('dead-letters retry 1')).toMatchObject({ status: 0, stdout: none });
   const notRetried = new RegExp(`^\\d of 1 record: .*\nNot retried: ${webhook} is discarded, and a webhook`);
   expect(await world.says(`dead-letters retry ${old} ${webhook}`, notRetried)).toMatchObject({ status: 1 });
   expect(await world.cli('dead-letters retry', webhook)).toMatchObject({ status: 1 });
