@@ -85,17 +85,20 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
   return { ...counts, oldest };
 }
 
+const isWaitingForGrade = sql`user_grade_code is not null and user_grade_id is null`;
+
 /**
  * Orders whose member grade in the shop the service is not known to have, and the number of grades: their codes are the
  * shop's own texts, which may name a customer. Orders keep the grade that was sent before. Index: order_links_without_grade.
  */
 export const waitingForGrades = (db: Db) => rowOf<{ orders: number; grades: number }>(db)`
   select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
-  from sync.order_links where user_grade_code is not null and user_grade_id is null`;
+  from sync.order_links where ${isWaitingForGrade}`;
 
 /** What waits at the end of a run, as counts of it. */
 export async function waitingCounts(db: Db): Promise<Record<string, number>> {
-  const { lines } = await waitingLines(db);
-  const { orders } = await waitingForGrades(db);
+  const { lines, orders } = await rowOf<{ lines: number; orders: number }>(db)`
+    select (select count(*) from (${waitingLinesOf}) as waiting) as lines,
+      (select count(*) from sync.order_links where ${isWaitingForGrade}) as orders`;
   return { lines_waiting: lines, ...(orders > 0 && { orders_waiting_for_grade: orders }) };
 }
