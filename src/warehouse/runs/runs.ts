@@ -1,7 +1,7 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type pg from 'pg';
 import { mask } from '../../base/mask.ts';
-import { type Db, firstOf, listOf, rowsOf, warehouseNow, write } from '../index.ts';
+import { type Db, listOf, rowsOf, warehouseNow, write } from '../index.ts';
 
 /** Why a run, or a push without a run, exists. orders/contact-rule.ts says which of them may carry contact. */
 export const triggers = [
@@ -134,23 +134,19 @@ const asRun = (row: Run): Run => ({
   rights: { ...row.rights, from: row.rights.from ?? undefined, to: row.rights.to ?? undefined },
 });
 
+const runsWhere = async (db: Db, condition: RawBuilder<unknown>) =>
+  (await listOf<Run>(db)`select * from sync.run_rows where ${condition}`).map(asRun);
+
 /** The row of a run; undefined if there is none: then nobody may carry it out. */
-export async function findRun(db: Db, id: string): Promise<Run | undefined> {
-  const row = await firstOf<Run>(db)`select * from sync.run_rows where id = ${id}`;
-  return row && asRun(row);
-}
+export const findRun = async (db: Db, id: string) => (await runsWhere(db, sql`id = ${id}`)).at(0);
 
 /**
  * Runs that have not ended, the oldest first: running, or lost by the queue.
  *
  * @param orId this run too, although it may have ended.
  */
-export async function openRuns(db: Db, orId?: string): Promise<Run[]> {
-  const rows = await listOf<Run>(db)`
-    select * from sync.run_rows where "finishedAt" is null ${orId === undefined ? sql`` : sql`or id = ${orId}`}
-    order by "startedAt"`;
-  return rows.map(asRun);
-}
+export const openRuns = (db: Db, orId?: string) =>
+  runsWhere(db, sql`"finishedAt" is null or id = ${orId ?? null} order by "startedAt"`);
 
 /** Why a process waits, and until when. */
 export type RunWait = { reason: string; untilMs: number };
@@ -200,8 +196,6 @@ export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ende
 
 /** A run of the job that exists for this reason: one that has not ended, else the newest, however it ended. */
 export async function openOrNewest(db: Db, job: string, trigger: Trigger): Promise<Run | undefined> {
-  const row = await firstOf<Run>(db)`
-    select * from sync.run_rows where job = ${job} and rights ->> 'trigger' = ${trigger}
-    order by "finishedAt" is null desc, "startedAt" desc limit 1`;
-  return row && asRun(row);
+  const ofReason = sql`job = ${job} and rights ->> 'trigger' = ${trigger}`;
+  return (await runsWhere(db, sql`${ofReason} order by "finishedAt" is null desc, "startedAt" desc limit 1`)).at(0);
 }
