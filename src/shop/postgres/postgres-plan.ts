@@ -1,3 +1,4 @@
+import pg from 'pg';
 import type { DriverConnection, StatementPlan } from '../driver.ts';
 import { comparedColumns, fullScans, type WholeTable } from '../plan.ts';
 
@@ -46,12 +47,10 @@ export async function explainStatement(run: DriverConnection['run'], statement: 
   for (const { schema, table, columns } of wholeTables(plan)) {
     const [size] = await run(
       `select c.oid::regclass::text as name, c.reltuples::bigint as rows, pg_relation_size(c.oid) as bytes
-       from pg_class c where c.oid = to_regclass(format('%I.%I', ${literal(schema)}, ${literal(table)}))`,
+       from pg_class c where c.oid = to_regclass(format('%I.%I', ${pg.escapeLiteral(schema)}, ${pg.escapeLiteral(table)}))`,
     );
     const isUnknown = Number(size?.rows) < 0 && Number(size?.bytes) >= largeFromBytes;
     tables.push({ table: size?.name ?? table, rows: isUnknown ? undefined : Number(size?.rows), columns });
   }
   return { scans: fullScans(tables, 'postgres') };
 }
-
-const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
