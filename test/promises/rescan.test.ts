@@ -84,6 +84,24 @@ test('an order that vanished is reported, and stays while ORDER_DELETES is off',
   expect(world.writes()).toEqual([]);
 });
 
+test('an order that the service holds for a renamed one is not deleted as gone', async ({ world }) => {
+  await pushOrders(world);
+  world.serviceRule(({ path, form }) => {
+    if (path === '/v1/orders' && form.get('code') === 'o1') form.set('code', 'O1');
+    return 'pass';
+  });
+  await world.shop(`update o set code = 'o1', updated_at = now() where code = 'O1';
+    update l set order_code = 'o1' where order_code = 'O1'`);
+  await world.sync();
+  for (let day = 0; day < 2; day += 1) {
+    await rescan(world);
+    await dayPasses(world);
+  }
+  expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
+  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['o1']);
+  expect(await world.codesAtService()).toContain('O1');
+});
+
 test('what vanished is deleted by a rescan that misses it a day later', async ({ world }) => {
   await pushOrders(world, 6);
   // As a process leaves it that is killed when the service has made the order: it is found by its code.

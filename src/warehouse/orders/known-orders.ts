@@ -66,7 +66,8 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
 
 /**
  * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
- * them. `hasWaited`: the order has been absent for a day.
+ * them. `hasWaited`: the order has been absent for a day, and is not the one that the service has shown for another order of
+ * the shop: that may be the same one, renamed.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`
@@ -76,8 +77,10 @@ export async function absentOrders(db: Db, since: string) {
       order by order_code for update
     )`;
   return listOf<{ code: string; hasWaited: boolean }>(db)`
-    select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' as "hasWaited"
-    from sync.order_links where absent_since is not null order by order_code`;
+    select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' and not exists (
+      select from sync.dead_letters d where d.kind = 'order' and (d.resolved_at is null or d.is_discarded)
+        and d.payload ->> 'other_code' = l.order_code) as "hasWaited"
+    from sync.order_links l where absent_since is not null order by order_code`;
 }
 
 /** Whether some pushed order created since the moment is still in the shop. */
