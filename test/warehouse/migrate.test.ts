@@ -77,13 +77,16 @@ test('a schema of somebody else that has a name of ours is named, with the next 
   });
 });
 
-test('a server that writes dates in German, or reads backslashes, changes no session', async () => {
+test('a server with another date style, isolation or reading of backslashes changes no session', async () => {
   const name = new URL(url).pathname.slice(1);
-  for (const setting of [`datestyle = 'German, DMY'`, 'standard_conforming_strings = off'])
+  const isolation = 'default_transaction_isolation = serializable';
+  for (const setting of [`datestyle = 'German, DMY'`, 'standard_conforming_strings = off', isolation])
     await queryAgain(url, `alter database ${name} set ${setting}`);
   await using warehouse = await openWarehouse({ url, connections: 1 });
-  const { rows } = await warehouse.pool.query(`select date '2026-03-01'::text as day, '\\' as backslash`);
-  expect(rows).toEqual([{ day: '2026-03-01', backslash: '\\' }]);
+  const { rows } = await warehouse.pool.query(
+    `select date '2026-03-01'::text as day, '\\' as backslash, current_setting('transaction_isolation') as isolation`,
+  );
+  expect(rows).toEqual([{ day: '2026-03-01', backslash: '\\', isolation: 'read committed' }]);
 });
 
 test('migrate waits for a statement as long as it takes, others for ten minutes', async () => {

@@ -87,7 +87,8 @@ function checkRights({ openSchemas, searchPath }: WarehouseFacts): Finding[] {
       !/^pg_catalog\b/.test(searchPath),
       `our connections look for functions in ${searchPath}, not in pg_catalog first: a pooler dropped the startup option`,
       'let the pooler pass on the startup parameter options, or run: alter role … set search_path = pg_catalog; ' +
-        'alter role … set datestyle = ISO; alter role … set idle_in_transaction_session_timeout = 150000',
+        "alter role … set datestyle = ISO; alter role … set default_transaction_isolation = 'read committed'; " +
+        'alter role … set idle_in_transaction_session_timeout = 150000',
     ],
   ]);
   return findings.length > 0 ? findings : [ok('no other role can create functions where our statements look for them')];
