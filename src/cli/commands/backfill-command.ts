@@ -150,7 +150,7 @@ const noContact = '--with-email was asked for, and ORDER_CONTACT_MAX_AGE_DAYS is
 const noContactHint = 'Set ORDER_CONTACT_MAX_AGE_DAYS to a number of days, or leave out --with-email.';
 
 async function showDiff({ signal }: Context, app: App, rights: PushRights, limit: number) {
-  const diff = await diffBackfill(orderDeps(app, signal), { rights, limit });
+  const diff = await diffBackfill(orderDeps(app, signal), rights, limit);
   const incomplete = diff.orders.some(({ kind }) => kind === 'not compared');
   return { text: drawDiff(diff, limit), json: diff, incomplete };
 }

@@ -41,8 +41,9 @@ export async function forecastOrders(
   const fault = (reason: string, example: string) => {
     const known = faults.get(reason) ?? { reason, count: 0, example };
     faults.set(reason, { ...known, count: known.count + 1 });
+    sums.faulty += 1;
   };
-  const sums = { orders: 0, unchanged: 0, toSend: 0, toDelete: 0, requests: 0, waitingLines: 0 };
+  const sums = { orders: 0, unchanged: 0, toSend: 0, toDelete: 0, requests: 0, faulty: 0, waitingLines: 0 };
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
@@ -61,13 +62,8 @@ export async function forecastOrders(
       if (plan.withheld.length === 0) withContact.add(customer);
     }
   }
-  return {
-    ...sums,
-    faulty: [...faults.values()].reduce((sum, one) => sum + one.count, 0),
-    faults: [...faults.values()].sort((a, b) => b.count - a.count),
-    reachable: customers.size,
-    withContact: withContact.size,
-  };
+  const byCount = [...faults.values()].sort((a, b) => b.count - a.count);
+  return { ...sums, faults: byCount, reachable: customers.size, withContact: withContact.size };
 }
 
 export type BackfillDiff = {
@@ -84,10 +80,7 @@ export type BackfillDiff = {
  * Compares the orders that a backfill of these rights would send with what the service has, until `limit` of them were
  * compared. Sends nothing but GET, at most three requests an order; writes nothing.
  */
-export async function diffBackfill(
-  deps: OrderDeps,
-  { rights, limit }: { rights: PushRights; limit: number },
-): Promise<BackfillDiff> {
+export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: number): Promise<BackfillDiff> {
   const plans = await openPlans(deps, rights);
   const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
   for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
@@ -96,10 +89,8 @@ export async function diffBackfill(
     const toSend = (await plans.read(raws)).filter(({ plan }) => !plan?.nothing);
     diff.unchanged += raws.length - toSend.length;
     diff.orders.push(...(await plans.compare(toSend.slice(0, limit - diff.orders.length))));
-    if (diff.orders.length >= limit) {
-      diff.isCut = true;
-      break;
-    }
+    diff.isCut = diff.orders.length >= limit;
+    if (diff.isCut) break;
   }
   return diff;
 }
