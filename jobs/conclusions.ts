@@ -1,6 +1,5 @@
-import type { App } from '../src/app/app.ts';
-import { type Conclusion, type Counts, counted } from '../src/base/counts.ts';
-import type { DeadLettersAtEnd } from '../src/warehouse/dead-letters.ts';
+import { type Conclusion, counted } from '../src/base/counts.ts';
+import type { RunAtEnd } from '../src/runs/define-run.ts';
 import { spanTotals } from '../src/warehouse/reviews/coverage.ts';
 import { pushOrdersStep } from './push-orders.ts';
 import { readWindowStep } from './read-window.ts';
@@ -9,23 +8,13 @@ import { readWindowStep } from './read-window.ts';
  * Counts what the steps cannot: a run may read a review by several of them, and a step that is tried again counts only
  * what its last attempt did.
  */
-async function countReviews(
-  { warehouse }: App,
-  { id }: { id: string },
-  _counts: Counts,
-  { ofRun: refused }: DeadLettersAtEnd,
-): Promise<Conclusion> {
-  const { reviews, requests, spans } = await spanTotals(warehouse.db, id);
-  return { counts: { spans, requests, reviews, refused } };
+async function countReviews({ app, run, open }: RunAtEnd): Promise<Conclusion> {
+  return { counts: { ...(await spanTotals(app.warehouse.db, run.id)), refused: open.ofRun } };
 }
 
 /** Says how many removals are held back, how many orders the service had lost, and whose contact `--with-email` did not send. */
-async function concludeOrders(
-  _app: App,
-  _run: unknown,
-  { orders_recreated: recreated = 0, orders_without_contact: withheld = 0 }: Counts,
-  { removalsHeld: held }: DeadLettersAtEnd,
-): Promise<Conclusion> {
+async function concludeOrders({ counts, open: { removalsHeld: held } }: RunAtEnd): Promise<Conclusion> {
+  const { orders_recreated: recreated = 0, orders_without_contact: withheld = 0 } = counts;
   const problems = [
     held > 0 &&
       `${counted(held, 'removal')} of orders and lines held back. ` +

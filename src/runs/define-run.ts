@@ -21,11 +21,14 @@ type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude
     app: App,
     at: { state: State; run: Run; failures: readonly string[]; signal: AbortSignal },
   ): Promise<Conclusion>;
-  /** Called when the run ends, after `complete`. Its counts replace those of the steps. @param counts of all steps. */
-  conclusion?(app: App, run: Run, counts: Counts, open: DeadLettersAtEnd): Promise<Conclusion>;
+  /** Called when the run ends, after `complete`. Its counts replace those of the steps. */
+  conclusion?(end: RunAtEnd): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
 };
+
+/** `counts`: of all steps. `open`: dead letters that are open. */
+export type RunAtEnd = { app: App; run: Run; counts: Counts; open: DeadLettersAtEnd };
 
 /** A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). */
 export function defineRun<State, StepPayload>(definition: Definition<State, StepPayload>): RunJob<State, StepPayload> {
@@ -44,7 +47,7 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
       const ofSteps = addCounts([...end.results, completed?.counts ?? {}]);
       const since = definition.deadLettersSince?.(end.state, run);
       const open = await deadLettersAtEnd(app.warehouse.db, definition.deadLetters, run.startedAt, since);
-      const concluded = await definition.conclusion?.(app, run, ofSteps, open);
+      const concluded = await definition.conclusion?.({ app, run, counts: ofSteps, open });
       const counts = { ...ofSteps, ...concluded?.counts };
       const problems = [completed?.problem, concluded?.problem].flatMap((one) => (one ? [mask(one)] : []));
       const report = reportOf({ deadLetters: open.counted, problems }, counts, end);

@@ -119,8 +119,8 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
 export const closeGapsReadSince = (db: Db) => rowsOf(db, 'close_gaps_read_since');
 
 /** What the spans of a run have brought. */
-export const spanTotals = (db: Db, runId: string) => rowOf<Record<'spans' | 'reviews' | 'requests', number>>(db)`
-  select count(*) as spans, coalesce(sum(reviews), 0)::bigint as reviews, coalesce(sum(requests), 0)::bigint as requests
+export const spanTotals = (db: Db, runId: string) => rowOf<Record<'spans' | 'requests' | 'reviews', number>>(db)`
+  select count(*) as spans, coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(reviews), 0)::bigint as reviews
   from sync.export_windows where run_id = ${runId}`;
 
 /**
