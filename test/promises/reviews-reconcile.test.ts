@@ -24,21 +24,6 @@ test('a review that is listed late is found, also beside one of 1993', async ({ 
   expect(await messages(world, `message = 'late'`)).toHaveLength(1);
 });
 
-test('the newest days are read each time, all else once a month', async ({ world }) => {
-  // A year in eight windows, of which the newest 45 days are one and a bit.
-  await world.seedReviews(hourlyReviews(70, 5 * 24));
-  await world.run('sync-reviews');
-  const requests = async () => {
-    const before = requested(world);
-    await reconcile(world);
-    return requested(world) - before;
-  };
-  const [whole, again] = [await requests(), await requests()];
-  await world.warehouse(`update sync.export_windows set started_at = started_at - interval '31 days'`);
-  // A window is one page, and a look at the other end of its list.
-  expect([whole, again, await requests()]).toEqual([19, 7, 19]);
-});
-
 test('verify finds what is missing, stale, extra or restored, and repairs it', async ({ world }) => {
   await syncHourly(world, 150);
   const verify = (...more: string[]) => world.cli('verify reviews', ...more);

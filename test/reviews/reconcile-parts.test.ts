@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import type { App } from '../../src/app/app.ts';
 import { reviewDeps } from '../../src/app/deps.ts';
-import { secondOf } from '../../src/base/time/span.ts';
+import { isWithin, secondOf } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { concludeReconcile, planReconcile } from '../../src/reviews/plan/reconcile.ts';
@@ -244,20 +244,28 @@ test('the next run begins at the newest update, a minute to thirty days back', a
   }
 });
 
-test('a reconcile reads the newest days and each gap once, though it has read all', async () => {
+test('a reconcile reads the newest days and each gap once, and all once a month', async () => {
   const deps = depsWith();
+  // A backfill has read all of it, too.
   await world.warehouse(`
-    insert into sync.runs (id, job, started_by, started_at) values ('earlier', 'reconcile', 'schedule', now());
+    insert into sync.runs (id, job, started_by, started_at)
+    values ('earlier', 'reconcile', 'schedule', now()), ('other', 'backfill', 'command', now());
     insert into sync.export_windows (axis, start_at, end_at, run_id, pages, reviews, requests, started_at, finished_at)
-    values ('created', now() - interval '2 years', now(), 'earlier', 1, 0, 1, now(), now())`);
+    select 'created', now() - interval '2 years', now(), id, 1, 0, 1, now(), now() from sync.runs`);
   const at = (daysAgo: number) => secondOf(deps.now()) - daysAgo * 86_400;
   for (const days of [100, 10]) {
     const span = { start: at(days), end: at(days) + 3600 };
     await openGap(deps.warehouse.db, 'created', { span, kind: 'failed', reason: 'r' });
   }
-  const planned = await planReconcile(deps, { job: 'reconcile', recentDays: 45, allDays: 30 });
-  const readings = (second: number) => planned.filter(({ span }) => span.start <= second && second < span.end).length;
   // The gaps, and an hour before each; the limit of the newest days.
   const seconds = [at(100) + 60, at(100) - 3600, at(10) + 60, at(10) - 3600, at(46), at(44)];
-  expect(seconds.map(readings)).toEqual([1, 0, 1, 1, 0, 1]);
+  for (const [readDaysAgo, readings] of [
+    [29, [1, 0, 1, 1, 0, 1]],
+    [31, [1, 1, 1, 1, 1, 1]],
+  ] as const) {
+    const readAt = `started_at = now() - interval '${readDaysAgo} days'`;
+    await world.warehouse(`update sync.export_windows set ${readAt} where run_id = 'earlier'`);
+    const planned = await planReconcile(deps, { job: 'reconcile', recentDays: 45, allDays: 30 });
+    expect(seconds.map((second) => planned.filter(({ span }) => isWithin(second, span)).length)).toEqual(readings);
+  }
 });
