@@ -54,8 +54,8 @@ export async function readList(
   query: PageQuery,
   start: Pick<Part, 'guess' | 'last'> = {},
 ): Promise<ListEnd> {
-  const list: List = { shown: new Set(), count: 0, lastPage: start.last && reader.most, isFirst: true };
-  let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true };
+  const list: List = { shown: new Set(), count: 0, isFirst: true };
+  let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true, isLast: true };
   let guess = start.guess ?? 1;
   let earlier: string[] | undefined;
   let vain = 0;
@@ -73,14 +73,14 @@ export async function readList(
   return { kind: 'changing' };
 }
 
-/** The page from which a list is read. `isNamed`: the service calls it the last one. */
-type Top = { number: number; page: ListPage; isNamed: boolean };
+/** The page from which a list is read. `isNamed`: the service calls it the last one. `isLast`: nothing is behind it. */
+type Top = { number: number; page: ListPage; isNamed: boolean; isLast?: boolean };
 
 /**
  * What is known of a list beyond one reading. `shown`: records of all readings since it became shorter; `count`: how many it
- * had in the last one. `lastPage`: a page behind which nothing is. `isFirst`: whether the list is read for the first time.
+ * had in the last one. `isFirst`: whether the list is read for the first time.
  */
-type List = { shown: Set<string>; count: number; lastPage: number | undefined; isFirst: boolean };
+type List = { shown: Set<string>; count: number; isFirst: boolean };
 
 /**
  * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading. `pages`: what it shows;
@@ -149,12 +149,11 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
 
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
   const isShort = top.page.ids.length > 0 && recordsOn(top.page) < pageSize;
-  const isKnown = top.isNamed && (list.lastPage === number || (reader.believesNumbers() && areOthersFull && isShort));
+  const isKnown = top.isLast || (top.isNamed && reader.believesNumbers() && areOthersFull && isShort);
   const end = isKnown ? 'known' : await readOn(reader, query, pages);
   const isEmpty = pages.every(({ ids }) => ids.length === 0);
   if (end === 'shown' && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
   const leaves = (typeof end === 'string' || end.kind === 'too-long') && (await leavesOut(reader, query, pages));
-  if (leaves) list.lastPage = undefined;
   if (leaves) return leaves === true ? { kind: 'unproven', guess: 1 } : leaves;
   if (typeof end !== 'string') return end;
   if (pages.slice(0, lastOf(pages).number).some(({ ids }) => ids.length === 0)) return { kind: 'too-long' };
@@ -163,7 +162,6 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
   const unproven: Unproven = { kind: 'unproven', guess: number, pages };
 
-  list.lastPage = number;
   if (!isKnown && number > 1 && areOthersFull) deps.pages.areNumbersRight = true;
   const again = number > 1 || end === 'unclear' ? await reader.ask(query, number) : top.page;
   if (again.kind === 'failed') return again;
@@ -312,7 +310,7 @@ async function endsHere(
 const shortPage = 0.02;
 
 /** The last page that shows records, or page 1. */
-function lastOf(pages: readonly ListPage[]): Omit<Top, 'isNamed'> {
+function lastOf(pages: readonly ListPage[]): Pick<Top, 'number' | 'page'> {
   const last = pages.findLastIndex(({ ids }) => ids.length > 0);
   const index = Math.max(0, last);
   return { number: index + 1, page: pages[index] as ListPage };
