@@ -124,9 +124,10 @@ export async function readSpans(
   /** How the reading of a span ends whose list was read to its end. */
   async function believed(read: Extract<SpanEnd, { kind: 'proven' }>): Promise<SpanEnd> {
     const { requests } = read;
-    const parts = await partsAgain(deps, axis, read);
+    const voids = voidsOf(read, present);
+    const parts = await partsAgain(deps, axis, read, voids);
     if (parts.length > 0) return { kind: 'too-long', requests, parts };
-    for (const days of axis === 'created' ? voidsOf(read, present) : []) {
+    for (const days of axis === 'created' ? voids : []) {
       const doubted = await doubt(days);
       if (doubted === 'listed' && read.reviews > 0) {
         const parts = halvesOf(read.span, deps.timeZone).map((half) => ({ span: half }));
@@ -243,7 +244,7 @@ const longVoid = 27 * 3600;
 const roundNumber = 10;
 
 /** The long parts of a span, until now, without reviews before the first and behind the last one; all of it if it has none. */
-export function voidsOf({ span, reviews, first, last }: Proven, present: Second): Span[] {
+function voidsOf({ span, reviews, first, last }: Proven, present: Second): Span[] {
   const until = Math.min(span.end, present);
   const before = { start: span.start, end: reviews === 0 ? until : first - 1 };
   const voids = reviews === 0 ? [before] : [before, { start: last + 1, end: until }];
@@ -259,16 +260,13 @@ export function voidsOf({ span, reviews, first, last }: Proven, present: Second)
  * - A list without reviews in its first or its last days, or in either half, if a request for these days alone shows some:
  *   both halves.
  */
-export async function partsAgain(deps: ReadDeps, axis: Axis, read: Proven): Promise<Part[]> {
+async function partsAgain(deps: ReadDeps, axis: Axis, read: Proven, voids: readonly Span[]): Promise<Part[]> {
   const { span, reviews, first, middle, last, ids } = read;
   const { pages } = deps;
-  const voids = voidsOf(read, secondOf(deps.now()) - justNow);
-  const untilNow = voids.filter(({ end }) => reviews === 0 && end < span.end);
-  if (untilNow.length > 0) return untilNow.map((one) => ({ span: one }));
+  if (reviews === 0 && voids.some(({ end }) => end < span.end)) return voids.map((one) => ({ span: one }));
 
-  const isRound = reviews > 0 && ids.size >= pages.longest && ids.size % roundNumber === 0;
+  let isCut = reviews > 0 && ids.size >= pages.longest && ids.size % roundNumber === 0;
   pages.longest = Math.max(pages.longest, ids.size);
-  let isCut = isRound;
   for (const days of reviews === 0 ? halvesOf(span, deps.timeZone) : voids) {
     if (days.end - days.start <= longVoid) continue;
     // After sixteen looks in vain the service shows whole periods.
