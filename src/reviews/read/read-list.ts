@@ -13,9 +13,8 @@ import { type Part, type Reader, takeAll } from './reader.ts';
  */
 export type ListEnd =
   | { kind: 'whole' }
-  | { kind: 'changing' }
   | { kind: 'too-long'; page?: ListPage; pages?: number }
-  | { kind: 'doubted'; reason: string }
+  | { kind: 'changing' | 'doubted'; reason: string }
   | Obstacle;
 
 /** Readings of a list that show no new record and prove nothing. A change between two readings costs one. */
@@ -70,7 +69,7 @@ export async function readList(
     if (ids && earlier && showsSame(earlier, ids)) return { kind: 'whole' };
     [known, guess, earlier, list.isFirst] = [undefined, end.guess, ids, false];
   }
-  return { kind: 'changing' };
+  return { kind: 'changing', reason: 'the list changed at each reading' };
 }
 
 /** The page from which a list is read. `isNamed`: the service calls it the last one. `isLast`: nothing is behind it. */

@@ -36,11 +36,9 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
     const found = end.kind === 'too-long' ? await partsOf(reader, query, end) : end;
     const proven = reader.proven();
     const { requests } = proven;
-    if (found.kind === 'whole' && reader.isOfOtherDates())
-      return { kind: 'changing', requests, reason: 'the list shows reviews of other dates' };
-    if (found.kind === 'whole') return { kind: 'proven', ...proven };
-    if (found.kind === 'changing') return { ...found, requests, reason: 'the list changed at each reading' };
-    return { ...found, requests };
+    if (found.kind !== 'whole') return { ...found, requests };
+    if (reader.isOfOtherDates()) return { kind: 'changing', requests, reason: 'the list shows reviews of other dates' };
+    return { kind: 'proven', ...proven };
   } finally {
     await reader.landed();
   }
