@@ -138,9 +138,7 @@ function listed(
   const matching = reviews.filter((review) => {
     const score = params.score === undefined || (params.score === 0 ? null : params.score) === review.score;
     const product = params.product_id === undefined || params.product_id === review.productId;
-    return (
-      dateOf(review) >= start && dateOf(review) <= last && score && product && (!params.photo || review.id % 2 === 0)
-    );
+    return dateOf(review) >= start && dateOf(review) <= last && score && product;
   });
   const direction = params.date_order_desc ? -1 : 1;
   const draw = new Map(mood.ties === 'shuffled' ? matching.map((review) => [review, random()]) : []);
