@@ -151,6 +151,8 @@ const found = [
   { offsets: [0, 1000, 1001, 100_800_000, 1000, 1000, 100_800_000, 1000, 0, 1000], how: { pageSize: 2, hides: true } },
   // Page 2 is refused once.
   { offsets: [0, 0, 100_800_000, 0, 0], how: { pageSize: 4, hides: false, ordered: false }, refused: [3] },
+  // Page 1 is hidden as a whole, and descending order is refused once.
+  { offsets: [4e8, 4e8, 0, 1000, 4e8, 1000, 4e8, 4e8, 4e8, 0], how: { pageSize: 2, hides: true }, refused: [2] },
 ].map(
   ({ offsets, how, refused = [] }): Parameters<typeof isAllRead> => [
     offsets.map((at, n) => ({ id: n + 1, createdMs: from + at, updatedMs: from + at, score: null, productId: 1 })),

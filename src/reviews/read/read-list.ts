@@ -206,7 +206,9 @@ async function readOn(reader: Reader, query: PageQuery, pages: ListPage[]): Prom
     const begin = await reader.ask(query, 1, few);
     if (begin.kind !== 'page') return begin;
     if (begin.ids.length > 0) return { kind: 'doubted', reason: `the list is empty unless only ${few} are asked for` };
-    return asked.kind === 'page' ? { kind: 'too-long' } : 'shown';
+    const behind = asked.kind === 'page' ? asked : await reader.ask(query, 2);
+    if (behind.kind === 'failed') return behind;
+    return behind.kind === 'page' && behind.ids.length > 0 ? { kind: 'too-long' } : 'shown';
   }
   const until = Math.min(reader.span.end, reader.readUntil());
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
