@@ -69,13 +69,8 @@ export const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
 /** What a push of this process may do, unless the test says otherwise. */
 export const rightsOf = (app: App, given: Partial<PushRights> = {}): PushRights => ({
   ...ownPushRights(app.config, given.trigger ?? 'sync'),
-  ...pick(given),
+  ...given,
 });
-
-const pick = ({ allowRemovals, contactMaxAgeDays, deletes, createdIn }: Partial<PushRights>) =>
-  Object.fromEntries(
-    Object.entries({ allowRemovals, contactMaxAgeDays, deletes, createdIn }).filter(([, value]) => value !== undefined),
-  );
 
 /** What a push of this process needs, with short waits. */
 export const orderDeps = (app: App, more: Partial<OrderDeps> = {}): OrderDeps => ({
