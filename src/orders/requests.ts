@@ -87,7 +87,6 @@ export function openBreaker() {
   const failures: number[] = [];
   let opened: string | undefined;
   return {
-    isOpen: () => opened !== undefined,
     /** @param hasFailedBefore whether the record failed before: then its failure says nothing about the service. */
     begin(hasFailedBefore: boolean) {
       begun += 1;

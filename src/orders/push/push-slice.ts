@@ -1,7 +1,6 @@
 import { addCounts, type Counts, counted } from '../../base/counts.ts';
-import { IncompleteError } from '../../base/errors.ts';
+import { IncompleteError, ReviewSyncError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
-import { UnavailableError } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
@@ -112,7 +111,7 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
     ),
   );
   // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
-  const isDown = slice.breaker.isOpen() || failures.some((error) => error instanceof UnavailableError);
+  const isDown = failures.some((error) => error instanceof ReviewSyncError && error.code === 'unavailable');
   if (isDown) await deps.api.orders.list({ limit: 1 }).catch(() => {});
   if (failures.length > 0) throw failures[0];
   deps.signal.throwIfAborted();
