@@ -84,10 +84,8 @@ export async function findLinesFault(
 ): Promise<string | undefined> {
   const newest = await codesByCreation(session, orders, 'newest', sampleSize);
   const found = await rowsByKey(session, lines, 'order_code', newest);
-  const others =
-    newest.length > 0 && found.size === 0
-      ? await valuesOf(session, lines, 'order_code', 'where w.order_code is not null limit 1')
-      : [];
+  if (newest.length === 0 || found.size > 0) return undefined;
+  const others = await valuesOf(session, lines, 'order_code', 'where w.order_code is not null limit 1');
   if (others.length === 0) return undefined;
   const shown = ([code]: readonly string[]) => JSON.stringify(code?.slice(0, 40));
   const none =
