@@ -79,7 +79,6 @@ function faultOfAlike({ alike }: DesiredOrder, link: OrderLink | undefined): str
 
 /** The codes that the shop does not show. Codes are compared exactly: a column may ignore case. */
 export async function missingInShop(shop: Pick<Shop, 'orders'>, codes: readonly string[]): Promise<string[]> {
-  if (codes.length === 0) return [];
   const found = new Set((await shop.orders(codes)).map(({ order }) => order.code));
   return codes.filter((code) => !found.has(code));
 }
