@@ -12,7 +12,7 @@ const pushCatalog: StepJob<Record<string, never>> = {
   parse: () => ({}),
   async run(app, _payload, { signal }) {
     const deps = orderDeps(app, signal);
-    const learned = await learnFromOrders({ api: app.api, warehouse: app.warehouse, signal });
+    const learned = await learnFromOrders(app, signal);
     return addCounts([await syncCategories(deps), await syncUserGrades(deps), learned]);
   },
 };

@@ -52,9 +52,9 @@ const close = (db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown>) => 
 export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly string[]) =>
   close(db, kind, sql`key = any(${keys})`);
 
-/** Closes the dead letters of a kind that was synced as a whole, except for the keys that failed again. */
-export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly string[]) =>
-  close(db, kind, sql`key <> all(${failing})`);
+/** Closes the dead letters of a kind that was synced as a whole, except for the records that failed again. */
+export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly NewDeadLetter[]) =>
+  close(db, kind, sql`key <> all(${failing.map(({ key }) => key)})`);
 
 /** Closes those of reviews that did not fail again since `at`: no list showed them, and they have no id to ask for. */
 export const closeUnseenReviews = (db: Db, at: Date) => close(db, 'review', sql`last_failed_at < ${at}`);

@@ -21,14 +21,12 @@ export async function openRecords(deps: OrderDeps, kind: CatalogKind, deadLetter
   const { db } = deps;
   const failing = await failingKeys(db, kind);
   const breaker = openBreaker();
-  const failed = new Set(deadLetters.map(({ key }) => key));
   const fail = (record: { code: string }, reason: string): void => {
-    failed.add(record.code);
     deadLetters.push({ kind, key: record.code, reason, payload: record });
   };
   return {
     fail,
-    hasFailed: (code: string) => failed.has(code),
+    hasFailed: (code: string) => deadLetters.some(({ key }) => key === code),
     /**
      * Sends requests about one record. If the outcome is not known, the next run looks again before it creates.
      *
@@ -49,7 +47,7 @@ export async function openRecords(deps: OrderDeps, kind: CatalogKind, deadLetter
     /** Records what failed, and closes all other dead letters of the kind. */
     async end(): Promise<void> {
       await putDeadLetters(db, deadLetters);
-      await resolveDeadLettersExcept(db, kind, [...failed]);
+      await resolveDeadLettersExcept(db, kind, deadLetters);
     },
   };
 }

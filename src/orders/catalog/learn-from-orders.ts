@@ -10,19 +10,18 @@ const pagesAtMost = 30;
  * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a
  * product (docs/interface.md, "Order (list item)"). Costs nothing while no line waits.
  */
-export async function learnFromOrders(deps: {
-  api: Pick<ReviewApi, 'orders'>;
-  warehouse: Warehouse;
-  signal: AbortSignal;
-}): Promise<Counts> {
-  const { db } = deps.warehouse;
+export async function learnFromOrders(
+  { api, warehouse }: { api: ReviewApi; warehouse: Warehouse },
+  signal: AbortSignal,
+): Promise<Counts> {
+  const { db } = warehouse;
   const awaited = await awaitedProducts(db);
   if (awaited === 0) return {};
   let pages = 0;
-  for await (const { items } of deps.api.orders.listAll()) {
-    deps.signal.throwIfAborted();
+  for await (const { items } of api.orders.listAll()) {
+    signal.throwIfAborted();
     const subOrders = items.flatMap((order) => order.sub_orders);
-    await learnProducts(deps.warehouse, subOrders);
+    await learnProducts(warehouse, subOrders);
     pages += 1;
     if (pages === pagesAtMost || (await awaitedProducts(db)) === 0) break;
   }
