@@ -93,7 +93,9 @@ export function planOrder(
   );
   const look: OrderRequest = { kind: 'post order', body: bodies[0] as OrderBody };
   if (!difference) return { ...plan, requests: [look] };
-  const lines = planLines(difference.subOrders, memory, mayRemove(order, memory, rights));
+  // An order that loses all its lines at once loses none: that looks like a fault of the query.
+  const mayRemove = !memory.areRemovalsHeld && (rights.allowRemovals || !isEmptied(order));
+  const lines = planLines(difference.subOrders, memory, mayRemove);
   return { ...plan, requests: [...postsOf(bodies, memory), ...lines.requests], memory: lines.memory };
 }
 
@@ -158,10 +160,6 @@ function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): Order
     return [{ kind: 'post order' as const, body }];
   });
 }
-
-/** An order that loses all its lines at once loses none: that looks like a fault of the query. */
-const mayRemove = (order: DesiredOrder, { areRemovalsHeld }: OrderMemory, { allowRemovals }: PushRights) =>
-  !areRemovalsHeld && (allowRemovals || !isEmptied(order));
 
 /** The shop shows no line of the order any more. */
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
