@@ -3,7 +3,6 @@ import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { OrderDifference } from '../plan/order-difference.ts';
 import { missingInShop } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
 import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
@@ -107,7 +106,8 @@ function enter(report: OrderVerification, one: ComparedOrder): void {
     list(report.unknown, { code, reason });
   }
   if (difference?.orderId === undefined) return;
-  if (isWaiting(difference)) report.waiting += 1;
+  const { fieldsNotSent, linesNotSent } = difference;
+  if (fieldsNotSent.length > 0 || linesNotSent.some((line) => line.isWaiting)) report.waiting += 1;
   const { unmatched } = report;
   const kept = difference.subOrders.keep.length;
   if (kept === 0) return;
@@ -115,9 +115,6 @@ function enter(report: OrderVerification, one: ComparedOrder): void {
   unmatched.orders += 1;
   list(unmatched.codes, code);
 }
-
-const isWaiting = ({ linesNotSent, fieldsNotSent }: OrderDifference) =>
-  fieldsNotSent.length > 0 || linesNotSent.some((line) => line.isWaiting);
 
 const isToRepair = ({ kind }: ComparedOrder) => kind === 'missing' || kind === 'differs';
 
