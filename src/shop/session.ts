@@ -121,7 +121,10 @@ export async function walkOrders(
 ): Promise<OrderKey[]> {
   // A change dated `infinity` counts as one that is far ahead.
   const before = range.before ?? (axis === 'created' ? `${endOfDates}Z` : undefined);
-  if (axis !== 'code') return walkDates(session, orders, walkedColumn(orders, axis), { ...range, before });
+  if (axis !== 'code') {
+    const date = orders.name === 'changed_orders' ? 'changed_at' : `${axis}_at`;
+    return walkDates(session, orders, date, { ...range, before });
+  }
   const { after, size } = range;
   const { words } = session;
   const { type } = typeOf(orders, 'code');
@@ -238,12 +241,6 @@ const dateAs = ({ zone }: ShopSession, { read }: ColumnType, instant: string) =>
 
 const hasDate = (session: ShopSession, query: ShopQuery, name: string) =>
   `${compare(session, query, name, '>=', `${firstDate}Z`)} and ${compare(session, query, name, '<', `${endOfDates}Z`)}`;
-
-/** The column of the query by which orders are walked. */
-function walkedColumn({ name }: ShopQuery, axis: OrderAxis): string {
-  if (name === 'changed_orders') return 'changed_at';
-  return axis === 'code' ? 'code' : `${axis}_at`;
-}
 
 /** Dates that are within the years 1 to 9999 in every time zone. */
 const [firstDate, endOfDates] = ['0001-01-03T00:00:00.000000', '9999-12-29T00:00:00.000000'];
