@@ -2,6 +2,7 @@ import type { OpenSpan } from '../base/time/day-range.ts';
 import { secondOf } from '../base/time/span.ts';
 import type { ContactDecision } from '../warehouse/orders/order-links.ts';
 import type { RunRights, Trigger } from '../warehouse/runs/runs.ts';
+import { dayMs } from './limits.ts';
 
 /** The fields by which a customer can be reached (promise 7). */
 export const contactFields = ['user_email', 'user_phone'] as const;
@@ -38,8 +39,6 @@ export type PushRights = Readonly<
 /** With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact for any trigger: to stop mails, setting it is enough. */
 export const contactPolicy = (rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): ContactPolicy =>
   rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
-
-const dayMs = 86_400_000;
 
 /**
  * Whether an order is young enough for contact. An order that is dated more than a day ahead is not: its real age is

@@ -34,7 +34,7 @@ export const leasePollMs = 500;
 export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
 
 const minuteMs = 60_000;
-const dayMs = 24 * 60 * minuteMs;
+export const dayMs = 24 * 60 * minuteMs;
 
 /**
  * Whether waiting may help: `transient`, a 500, a 403, a lost response; `permanent`, the service refused the record.

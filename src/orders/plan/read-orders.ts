@@ -7,6 +7,7 @@ import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
 import { alikeOrders, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { productIds } from '../../warehouse/orders/products.ts';
 import type { PushRights } from '../contact-rule.ts';
+import { dayMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
 import { isNeverPushed } from './order-memory.ts';
@@ -82,8 +83,6 @@ export async function missingInShop(shop: Pick<Shop, 'orders'>, codes: readonly 
   const found = new Set((await shop.orders(codes)).map(({ order }) => order.code));
   return codes.filter((code) => !found.has(code));
 }
-
-const dayMs = 86_400_000;
 
 /** Whether two dates of creation are those of one order. A corrected SHOP_TIME_ZONE moves a date by less than a day. */
 export const isSameCreation = (one: Date, other: Date): boolean => Math.abs(one.getTime() - other.getTime()) <= dayMs;
