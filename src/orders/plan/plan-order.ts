@@ -212,18 +212,18 @@ export const isRemoval = ({ kind }: OrderRequest) => kind === 'remove' || kind =
 /** What is known if the day's allowance is too small for the removals of a plan: the next plan goes without them. */
 export function holdRemovals(memory: OrderMemory, { requests }: PlannedRequests): OrderMemory {
   if (requests.every(({ kind }) => kind !== 'delete order')) return { ...memory, areRemovalsHeld: true };
-  const reason = `the shop has deleted the order; it stays at the service, because ${usedUp}`;
+  const reason = `the shop has deleted the order; it stays at the service, because ${usedUp}. ${toAllow}`;
   return { ...memory, failedDeletion: { reason, failure: 'transient', held: 1 } };
 }
 
 /** Why the removals of an order's lines are not made. */
 export function heldReason(order: DesiredOrder, { held }: OrderMemory): string {
-  return isEmptied(order)
-    ? 'the shop shows no line of the order any more, ' +
-        `although the service has ${held} of its sub-orders; none was removed. ${toAllow}`
+  const why = isEmptied(order)
+    ? `the shop shows no line of the order any more, although the service has ${held} of its sub-orders; none was removed`
     : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ${usedUp}`;
+  return `${why}. ${toAllow}`;
 }
 
 /** The next step if removals are held back. */
 const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
-const usedUp = `the removals of 24 hours are used up. ${toAllow}`;
+export const usedUp = 'the removals of 24 hours are used up';

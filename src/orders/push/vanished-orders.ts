@@ -5,7 +5,7 @@ import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/kn
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { planDeletion } from '../plan/plan-order.ts';
+import { planDeletion, usedUp } from '../plan/plan-order.ts';
 import { missingInShop } from '../plan/read-orders.ts';
 import { carryOut, underLease } from './push-order.ts';
 
@@ -44,8 +44,6 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
     (isHeld ? ' If that is right, delete all of them now: review-sync sync reconcile --allow-removals' : '');
   return { counts, problem };
 }
-
-const usedUp = 'the removals of 24 hours are used up';
 
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
 async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights): Promise<Deletion> {
