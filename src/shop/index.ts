@@ -46,11 +46,6 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
   const ofSample = (which: 'newest' | 'oldest') =>
     read((session, ofOrders) => codesByCreation(session, ofOrders.orders, which, sampleSize));
 
-  const catalog = async (name: 'categories' | 'user_grades') => {
-    const query = await queries.find(name);
-    return query && readCatalog(database, query);
-  };
-
   return {
     /** The SQL of the shop's database. */
     dialect: database.words.dialect,
@@ -93,8 +88,10 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
      */
     linesFault: () => read(findLinesFault).catch(unlessUncomputable),
     /** Undefined if the file is absent: then that part is not synced. */
-    categories: () => catalog('categories'),
-    userGrades: () => catalog('user_grades'),
+    async catalog(name: 'categories' | 'user_grades') {
+      const query = await queries.find(name);
+      return query && readCatalog(database, query);
+    },
 
     /** `withoutSnapshot`: only those that a query names. A view hides its tables. */
     async facts(): Promise<ShopFacts> {

@@ -53,7 +53,7 @@ test('an error of a lock names the shop, and may pass by itself', async ({ openW
   expect(isTransient(error)).toBe(true);
   // A file that cannot be read is not a file that is absent.
   await mkdir(join(world.environment.SHOP_SQL_DIR ?? '', 'categories.sql'));
-  await expect(shop.categories()).rejects.toThrow(/categories\.sql cannot be read/);
+  await expect(shop.catalog('categories')).rejects.toThrow(/categories\.sql cannot be read/);
 });
 
 /** As the time limit of 30 s does: cancels the statement of the shop that sleeps, once there is one. */

@@ -128,8 +128,7 @@ export function createShop(
             });
           }),
     linesFault: async () => undefined,
-    categories: async () => undefined,
-    userGrades: async () => undefined,
+    catalog: async () => undefined,
     hasQuery: async () => true,
     now: () => reading('now', () => iso(scheduler.now())),
     close: async () => {},

@@ -32,8 +32,8 @@ export async function checkShop(shop: Shop, sqlDir: string): Promise<Finding[]> 
     return [
       ...checkServer(facts),
       ...(broken.length > 0 ? broken : await ofOrders()),
-      ...(await checkCatalog(shop, 'categories', () => shop.categories(), readCategory)),
-      ...(await checkCatalog(shop, 'user_grades', () => shop.userGrades(), readUserGrade)),
+      ...(await checkCatalog(shop, 'categories', readCategory)),
+      ...(await checkCatalog(shop, 'user_grades', readUserGrade)),
     ];
   } catch (error) {
     return [databaseFault('cannot be used', error, 'SHOP_DATABASE_URL')];
@@ -188,13 +188,12 @@ function twins(file: string, keys: readonly string[]): Finding[] {
 const checkCatalog = (
   shop: Shop,
   name: 'categories' | 'user_grades',
-  readAll: () => ReturnType<Shop['categories']>,
   read: (row: RawRow) => Read<unknown>,
 ): Promise<Finding[]> =>
   guarded(`${name}.sql`, async () => {
     const file = `${name}.sql`;
-    if (!(await shop.hasQuery(name))) return [ok(`${file} is absent: that part is not synced`)];
-    const rows = (await readAll()) ?? [];
+    const rows = await shop.catalog(name);
+    if (!rows) return [ok(`${file} is absent: that part is not synced`)];
     const keyOf = (row: RawRow) => `code ${row.code}`;
     const bad = rows.flatMap(({ row, fault: reason }) =>
       reason ? [{ key: keyOf(row), reason }] : misfitOf(keyOf(row), read(row)),

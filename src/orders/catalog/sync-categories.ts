@@ -15,7 +15,7 @@ import { openRecords, readCatalogRows } from './catalog-record.ts';
  */
 export async function syncCategories(deps: OrderDeps): Promise<Counts> {
   const { db, api } = deps;
-  const rows = (await deps.shop.categories()) ?? [];
+  const rows = (await deps.shop.catalog('categories')) ?? [];
   const { byCode, deadLetters } = readCatalogRows('category', rows, readCategory);
   const records = await openRecords(deps, 'category', deadLetters);
   const links = await catalogLinks(db, 'category');

@@ -25,7 +25,7 @@ import { openRecords, readCatalogRows } from './catalog-record.ts';
  */
 export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
   const { db, signal } = deps;
-  const rows = (await deps.shop.userGrades()) ?? [];
+  const rows = (await deps.shop.catalog('user_grades')) ?? [];
   const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
   const inShop = new Set(rows.map(({ row }) => row.code).filter(isUsableCode));
   const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
