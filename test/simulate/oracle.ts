@@ -81,9 +81,8 @@ function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSetting
 
   return service.ledger.flatMap((entry): Findings => {
     if (entry.kind !== 'contact' || !entry.process || !entry.request?.by) return [];
-    const { code, field, process, request } = entry;
+    const { code, field, process } = entry;
     const { by, sentMs } = entry.request;
-    if (!request.by || !by) return [];
     const what = `${field} of order ${code} was sent by ${by.run?.id ?? by.what} on ${process.name}`;
     const policy = policyOf(by);
     if (policy === 'never') return [`${what}, which may send none`];
@@ -119,14 +118,13 @@ function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
   const taken: number[] = [];
   for (const entry of service.ledger) {
     if (entry.kind !== 'removed' && entry.kind !== 'deleted') continue;
-    const { atMs, process, request } = entry;
+    const { atMs, process, request, code } = entry;
     if (!process) continue;
     if (!mayRemoveAll(entry)) {
       taken.push(atMs);
       const lately = taken.filter((one) => one > atMs - dayMs + graceMs).length;
       if (lately > 50) findings.push(`${lately} removals in 24 hours without --allow-removals`);
     }
-    const code = entry.kind === 'removed' ? entry.code : entry.order.code;
     const versions = versionsAt(shop, code, atMs);
     const always = (is: (one: ShopOrder) => boolean) => versions.every((one) => one !== undefined && is(one));
     const hasReviews = (one: SubOrder) => one.reviews > 0 && one.reviewedMs < atMs - graceMs;
@@ -198,7 +196,7 @@ function ordersNeverGoBack({ service, shop }: Facts): Findings {
     .toSorted((a, b) => sentMs(a) - sentMs(b))
     .flatMap((entry): Findings => {
       if (!entry.process || entry.kind === 'removed') return [];
-      const code = entry.kind === 'deleted' ? entry.order.code : entry.code;
+      const { code } = entry;
       const versions = (shop.versions.get(code) ?? []).flatMap((one, at) =>
         one.committedMs <= sentMs(entry) && isSentOf(entry, one.order) ? [at] : [],
       );
@@ -246,11 +244,11 @@ function isSentOf(entry: Entry, order: ShopOrder | undefined): boolean {
 
 const optionsKey = (options: Record<string, string>) => JSON.stringify(Object.entries(options).sort());
 
+/** What a sub-order has in common with its line. */
+type Content = Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'>;
+
 /** Whether the sub-order is as the line. */
-export const isLine = (
-  line: ShopLine,
-  one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'>,
-): boolean =>
+const isLine = (line: ShopLine, one: Content): boolean =>
   line.productId === one.productId &&
   Number(line.price) === Number(one.price) &&
   line.status === one.status &&
@@ -385,12 +383,7 @@ function contactIsComplete(
   );
 }
 
-const shown = (
-  one: Pick<SubOrder, 'productId' | 'price' | 'status' | 'invoice' | 'options'> & {
-    id?: number;
-    by?: string | undefined;
-  },
-) =>
+const shown = (one: Content & { id?: number; by?: string | undefined }) =>
   `${one.id === undefined ? '' : `${one.id} by ${one.by}: `}product ${one.productId} ${one.options.size ?? ''} ${one.price} ${one.status} ${one.invoice ?? ''}`;
 
 /** Promises 1, 5 and 8: after a run of reviews that ended `done` each review is in the warehouse in its newest version. */

@@ -41,13 +41,13 @@ export type Review = {
 };
 
 /** What reached the service, in order: for the oracle. */
-export type Entry = { atMs: number; process: Process | undefined; request: Request | undefined } & (
-  | { kind: 'contact'; code: string; field: 'email' | 'phone'; value: string; orderedAt: string; isNews: boolean }
-  | { kind: 'order'; code: string; isNew: boolean }
-  | { kind: 'created'; code: string; subOrder: SubOrder }
+export type Entry = { atMs: number; process: Process | undefined; request: Request | undefined; code: string } & (
+  | { kind: 'contact'; field: 'email' | 'phone'; value: string; orderedAt: string; isNews: boolean }
+  | { kind: 'order'; isNew: boolean }
+  | { kind: 'created'; subOrder: SubOrder }
   /** As it was before the request. */
-  | { kind: 'changed'; code: string; subOrder: SubOrder }
-  | { kind: 'removed'; code: string; subOrder: SubOrder; alike: number }
+  | { kind: 'changed'; subOrder: SubOrder }
+  | { kind: 'removed'; subOrder: SubOrder; alike: number }
   | { kind: 'deleted'; order: Order }
 );
 
@@ -197,7 +197,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     if (!path.includes('/sub_orders')) {
       if (method === 'GET') return { status: 200, body: shownOrder(order) };
       orders.delete(order.id);
-      note({ kind: 'deleted', process, request, order });
+      note({ kind: 'deleted', process, request, code: order.code, order });
       return { status: 204 };
     }
     const given = method === 'PUT' ? query : form;

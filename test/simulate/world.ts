@@ -406,8 +406,7 @@ export async function simulateWorld(
     serve(process, request) {
       const before = service.ledger.length;
       const response = service.serve(process, request);
-      for (const entry of service.ledger.slice(before))
-        if (entry.kind === 'deleted') firstPosts.delete(entry.order.code);
+      for (const { kind, code } of service.ledger.slice(before)) if (kind === 'deleted') firstPosts.delete(code);
       return response;
     },
   });
