@@ -159,7 +159,6 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (end === 'unclear' && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
   if (!top.isNamed) return { ...upwards, pages };
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
-  const unproven: Unproven = { kind: 'unproven', guess: number, pages };
 
   if (!isKnown && number > 1 && areOthersFull) deps.pages.areNumbersRight = true;
   const again = number > 1 || end === 'unclear' ? await reader.ask(query, number) : top.page;
@@ -178,7 +177,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (isStill || !(isShorter || list.isFirst)) for (const id of [...before, ...again.ids]) list.shown.add(id);
   list.count = count;
   const isCounted = again.ids.length > 0 && list.shown.size >= count;
-  return isCounted ? { kind: 'whole' } : unproven;
+  return isCounted ? { kind: 'whole' } : { kind: 'unproven', guess: number, pages };
 }
 
 function contradicted({ deps }: Reader): Unproven {
