@@ -550,7 +550,7 @@ test('a review dated far from its span stops no others, nor makes the span unpro
   const service = answering(listed(reviews, { lastPage: 'real' }), ({ items }) => ({
     items: items.map((item) => (item.id === reviews[42]?.id ? { ...item, created_at: '2011-01-01T00:00:00Z' } : item)),
   }));
-  await readsAll(service, reviews);
+  await readsAll(service, reviews, 20);
 });
 
 /** The service, which answers with the error to every list whose period holds a second of [from, to). */
