@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { IncompleteError, ReviewSyncError, UsageError } from '../../src/base/errors.ts';
-import { contentKey } from '../../src/base/json-text.ts';
+import { contentKey, storableRecord } from '../../src/base/json-text.ts';
 import { openLog } from '../../src/base/log.ts';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import { openOutage } from '../../src/base/outage.ts';
@@ -90,4 +90,17 @@ test('a record without a key gets the same one in whatever order its fields come
   const key = contentKey([{ brand_id: 1, products: [{ id: 2, name: 'b' }] }]);
   expect(contentKey([{ products: [{ name: 'b', id: 2 }], brand_id: 1 }])).toBe(key);
   expect(contentKey([{ products: [{ name: 'c', id: 2 }], brand_id: 1 }])).not.toBe(key);
+});
+
+test('each form of a whole number is stored as Postgres reads one; a record without any stays as it is', () => {
+  for (const [form, plain] of Object.entries({
+    '5.0': 5,
+    '3e0': 3,
+    '1.50E1': 15,
+    '-4.00 ': -4,
+    '[1.5, 2.0]': [1.5, 2],
+  }))
+    expect(storableRecord(Buffer.from(`{"a": ${form}}`))).toBe(JSON.stringify({ a: plain }));
+  const record = '{"a": 5.10, "at": "2026-03-01T00:00:00.000Z", "v": "2.0"}';
+  expect(storableRecord(Buffer.from(record))).toBe(record);
 });
