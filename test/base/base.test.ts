@@ -92,7 +92,7 @@ test('a record without a key gets the same one in whatever order its fields come
   expect(contentKey([{ products: [{ name: 'c', id: 2 }], brand_id: 1 }])).not.toBe(key);
 });
 
-test('each form of a whole number is stored as Postgres reads one; a record without any stays as it is', () => {
+test('a whole number in any form is stored plainly; other records stay as they are', () => {
   for (const [form, plain] of Object.entries({
     '5.0': 5,
     '3e0': 3,
