@@ -264,6 +264,22 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
   expect(await name('a')).not.toBe(await name('b'));
 });
 
+test('of several brands, a run that keeps a flow up to date asks for any seat', async () => {
+  const { queues, runs } = await openTestQueues();
+  for (const [priority, isLive] of [
+    [1, true],
+    [10, false],
+  ] as const) {
+    const asked: boolean[] = [];
+    const seats = { take: (_runs: number, live: boolean) => asked.push(live) > 0, leave() {} };
+    const id = await runs.start(job);
+    await runs.worker({ ...job, priority }, calls(), { shared: { seats, due: undefined as never } });
+    await runEnded(queues, id);
+    expect([priority, ...new Set(asked)]).toEqual([priority, isLive]);
+    await runs.end(id);
+  }
+});
+
 test('a run goes on where its connection broke; one that cannot succeed fails', async () => {
   const { queues, runs } = await openTestQueues();
   const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
