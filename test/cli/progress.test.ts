@@ -117,7 +117,10 @@ test('a command ends with a sentence if its run is lost, or the queue stays away
   const notes: unknown[] = [];
   const onProgress: Following['onProgress'] = (_n, _of, note) => void notes.push(note);
   expect(await followed([() => ended], { onProgress, note: async () => gone() })).toEqual(report);
-  expect(notes).toEqual(['']);
+  // What the run has brought at its end is asked for then.
+  const note = async () => `note ${notes.length}`;
+  expect(await followed([() => running, () => running, () => ended], { onProgress, note })).toEqual(report);
+  expect(notes).toEqual(['', 'note 1', 'note 1', 'note 3']);
 });
 
 test('a command ends with the row of its run, though a dead process has its job', async () => {
