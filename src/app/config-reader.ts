@@ -24,9 +24,9 @@ const address = (protocols: readonly string[], example: string) =>
       `an address such as ${example}${input === '' ? '' : ' (the value is not shown, it may hold a password)'}`,
   );
 
-/** The address of a database, or of a queue in one. */
+/** The address of a database, or of a queue in one. The example has no password, which would be masked. */
 export const databaseUrl = (...protocols: readonly string[]) =>
-  address(protocols, `${protocols[0]}//user:password@host:port/name`);
+  address(protocols, `${protocols[0]}//user@host:port/name`);
 
 /** A path that is no number would silently mean another database of a Redis. */
 export const queueUrl = v.pipe(
