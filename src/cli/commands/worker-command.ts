@@ -64,7 +64,7 @@ async function work(context: Context): Promise<undefined> {
 
 /** What the workers of all brands share. */
 function openSharedWork({ config: { takeOverSeconds } }: App, log: Logger): SharedWork {
-  // A due run in hand is started in any case: nothing aborts it.
+  // Nothing aborts the start of a due run. If the process ends before it, another worker takes it over.
   const { signal: abort } = new AbortController();
   const due = openDueTaker({ takeOverSeconds, log, abort, queueOutage: openOutage(log, 'queue') });
   return { seats: openRunSeats(takersOfBrands - 1), due };
