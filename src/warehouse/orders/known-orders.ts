@@ -79,7 +79,7 @@ export async function absentOrders(db: Db, since: string) {
   return listOf<{ code: string; hasWaited: boolean }>(db)`
     select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' and not exists (
       select from sync.dead_letters d where d.kind = 'order' and (d.resolved_at is null or d.is_discarded)
-        and d.payload ->> 'other_code' = l.order_code) as "hasWaited"
+        and sync.code_key(d.payload ->> 'other_code') = sync.code_key(l.order_code)) as "hasWaited"
     from sync.order_links l where absent_since is not null order by order_code`;
 }
 
