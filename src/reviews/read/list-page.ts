@@ -265,7 +265,7 @@ export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { count
   // As `storableRecord` writes them.
   const fields = Object.keys(item).map((name) => name.toWellFormed().replaceAll('\u0000', '\ufffd'));
   const lacking = [...lackingAlone(item), ...(countsComments ? [] : ['comments_count'])];
-  if (countsComments && !('comments_count' in item) && Array.isArray(item.comments)) {
+  if (!('comments_count' in item) && Array.isArray(item.comments)) {
     fields.push('comments_count');
     record = withField(record, 'comments_count', String(item.comments.length));
   }
