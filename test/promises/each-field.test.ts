@@ -18,7 +18,8 @@ const orderFields: Record<string, string[]> = {
 /** The same of order_lines.sql. A status that becomes null stays, see sub-orders.test.ts. */
 const lineFields: Record<string, string[]> = {
   product_id: ['1', '2'],
-  product_code: [`'P1'`, `'P2'`],
+  // As a shop pads it; the service has it without the space.
+  product_code: [`'P1'`, `'P2 '`],
   price: ['10', '10.01'],
   status: [`'paid'`, `'delivered'`],
   delivery_started_at: [`timestamptz '2026-01-02 03:04:05Z'`, `timestamptz '2026-01-02 03:04:06Z'`, 'null'],

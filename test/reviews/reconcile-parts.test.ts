@@ -172,9 +172,9 @@ test('one that is gone, or lands, begins the count of failures in a row anew', a
   const asked: number[] = [];
   await untilDown(Array.from(Array(60).keys()), async (one) => {
     asked.push(one);
-    return one === 5 ? 'gone' : one === 15 ? 'landed' : 'failed';
+    return one === 15 ? 'landed' : one === 30 ? 'gone' : 'failed';
   });
-  expect([36, 37, 38, 39]).toContain(asked.length);
+  expect([51, 52, 53, 54]).toContain(asked.length);
 });
 
 test('a review that is a 404 once, as of a gateway, is not gone', async () => {
