@@ -93,7 +93,7 @@ export function orderParts(order: OrderExplanation): Part[] {
       'Difference',
       difference
         ? comparisonLines(difference)
-        : ['Nothing was compared: one end does not have the order, shows another one, could not be asked, or cannot be read.'],
+        : ['Nothing was compared: one end lacks the order, shows another one, could not be asked, or cannot be read.'],
     ),
   ];
 }

@@ -8,17 +8,21 @@ import { pushOrders } from '../push/push-slice.ts';
 import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
 import { type ComparedOrder, openPlans } from './look-at-order.ts';
 
-const none = { orders: 0, equal: 0, differing: 0, extra: 0, notCompared: 0, deleted: 0, waiting: 0 };
-
 /**
  * Numbers of orders. `orders`: those of the shop that were read. `equal`: of these, the same in every field that the service
- * shows. `differing`: not the same. `notCompared`: nobody knows, since the service could not be asked about them, or the row of
- * the order or of one of its lines cannot be read. `deleted`: the shop marks them as deleted, and they were never pushed, or the
- * service does not have them. `waiting`: a line waits for its product id, or the order for its member grade. `extra`: pushed
- * orders that the shop does not show any more.
+ * shows. `differing`: not the same. `notCompared`: nobody knows, since the service could not be asked about them, or shows another
+ * order for them, or the row of the order or of one of its lines cannot be read. `deleted`: the shop marks them as deleted, and they
+ * were never pushed, or the service does not have them. `waiting`: a line waits for its product id, or the order for its member
+ * grade. `extra`: pushed orders that the shop does not show any more.
  */
 const nothingCompared = () => ({
-  ...none,
+  orders: 0,
+  equal: 0,
+  differing: 0,
+  extra: 0,
+  notCompared: 0,
+  deleted: 0,
+  waiting: 0,
   /** The first of the extra ones. */
   extraCodes: [] as string[],
   /** The first of those that differ, and the first that were not compared. */
