@@ -255,7 +255,7 @@ test.each<OddService>([
   ['ignores descending order', ascending, unsorted, [ofTwoDays, []], 100],
   ['refuses descending order', refusing(refusal), unsorted, [ofTwoDays, []], 100],
   ['fails on descending order', refusing(new UnavailableError(failure)), unsorted, [ofTwoDays, []], 100],
-  ['shows nothing in descending order', showingNone, real, [ofWeek(2900)], 100],
+  ['shows nothing in descending order', showingNone, real, [2900, 6000].map(ofWeek), 100],
   ['turns each page by itself for descending order', turning, turned, [100, 200, 450, 2000].map(ofDay), (all) => all],
   ['has no order, and names pages from 2 on that are empty', emptyFrom(2), withoutOrder, [ofWeek(2500)], 700],
   ['has no order, and names pages from 11 on that are empty', emptyFrom(11), withoutOrder, [ofWeek(2500)], 150],
