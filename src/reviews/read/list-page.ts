@@ -249,8 +249,8 @@ function endlessNumbers(rawBody: Buffer): Map<number, string> {
   return found;
 }
 
-/** An exponent of three digits, or three hundred digits. */
-const mayBeEndless = /\d(?:[eE][+-]?\d{3}|\d{299})/;
+/** An exponent of three digits, or three hundred digits, counted once in a row: a text of a customer may be all digits. */
+const mayBeEndless = /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/;
 
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 
