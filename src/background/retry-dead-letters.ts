@@ -2,14 +2,15 @@ import type { App } from '../app/app.ts';
 import { orderDeps, reviewDeps } from '../app/deps.ts';
 import { requireSameShop } from '../app/require-same-shop.ts';
 import { ownPushRights } from '../app/run-rights.ts';
+import { contentKey, isRecord } from '../base/json-text.ts';
 import { slicesOf } from '../orders/limits.ts';
 import { pushOrders } from '../orders/push/push-slice.ts';
-import { retryRefusedReview } from '../reviews/refresh/refresh-review.ts';
+import { retryRefusedReview, untilDown } from '../reviews/refresh/refresh-review.ts';
 import { type DeadLetter, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { readCursor } from '../warehouse/runs/cursors.ts';
 import { storeEvents } from '../webhooks/accept-webhook.ts';
-import { readEvents } from '../webhooks/event.ts';
+import { type EventFault, integer, readEvents } from '../webhooks/event.ts';
 
 /**
  * Retries open dead letters, one kind after the other: reviews are read from the service at once; what a webhook names is
@@ -27,7 +28,7 @@ export async function retryDeadLetters(
   retryCatalog: () => Promise<void>,
 ): Promise<string[]> {
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
-  for (const deadLetter of isOf('review')) await retryRefusedReview(reviewDeps(app, app.abort.signal), deadLetter);
+  await untilDown(isOf('review'), (one) => retryRefusedReview(reviewDeps(app, app.abort.signal), one));
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
   const codes = [...new Set(isOf('order', 'order_line').flatMap(({ orderCode }) => orderCode ?? []))];
   if (codes.length > 0) {
@@ -53,10 +54,12 @@ async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
   const payload = await payloadOf(db, deadLetter.id);
   const body = Array.isArray(payload) ? payload : [payload];
   const brandIds: readonly number[] = app.config.webhookBrandIds;
-  const read = readEvents(body);
+  const idsOf = body.map((part) => (isRecord(part) ? integer(part.brand_id) : undefined));
   // If no brand has the brand_id, nothing of the webhook would be stored here, and the dead letter must not close.
-  const isOfNobody = !read.events.some(({ brandId }) => brandIds.includes(brandId)) && read.faults.length === 0;
-  if (app.config.brand !== undefined && isOfNobody) return;
-  const stored = await storeEvents({ db, brandIds }, read, deadLetter.firstFailedAt);
-  if (stored.kind === 'stored' && stored.faults.length === 0) await resolveDeadLetters(db, 'webhook', [deadLetter.key]);
+  if (app.config.brand !== undefined && !brandIds.some((id) => idsOf.includes(id))) return;
+  const stored = await storeEvents({ db, brandIds }, readEvents(body), deadLetter.firstFailedAt);
+  // A fault of a part of it is a dead letter of its own now.
+  const isFaulty = ({ payload: part }: EventFault) => contentKey(part) === contentKey(body);
+  if (stored.kind === 'stored' && !stored.faults.some(isFaulty))
+    await resolveDeadLetters(db, 'webhook', [deadLetter.key]);
 }

@@ -81,7 +81,7 @@ async function storeParts(receiver: Receiver, parts: readonly unknown[]): Promis
   return { status: 200 };
 }
 
-/** Puts one dead letter for each unknown brand_id into the warehouse of the first brand, with its first event only. */
+/** Puts one dead letter for each unknown brand_id into the warehouse of the first brand, with its first part only. */
 async function noteUnknown(db: Db, unknown: readonly [number | undefined, unknown[]][]): Promise<void> {
   const reason =
     'no brand has this brand_id in WEBHOOK_BRAND_IDS: add it to the file of its brand, or discard this dead letter. ' +
