@@ -22,13 +22,19 @@ const comment = (world: World, id: number, comments: unknown[]) =>
   );
 const asked = ({ service }: World) => service.requests()['GET /v1/reviews/:id'] ?? 0;
 
-test('a review whose number of comments moved is read by its id, once', async ({ world }) => {
+test('a review whose number of comments moved is read by its id, once, twice if short', async ({ world }) => {
+  const tenMinutesLater = () =>
+    world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
   // Its id shows fewer comments than its lists count, as where a service hides some.
   await world.changing(
     inLists((one) => one.id === 1 && Object.assign(one, { comments_count: Number(one.comments_count) + 1 })),
   );
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await tenMinutesLater();
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await tenMinutesLater();
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(asked(world)).toBe(2);
   const before = asked(world);
   const at = '2026-03-01T09:00:00.250+09:00';
   const noDates = ['2026-02-30T00:00:00Z', '10:00:00', '10:00:00+09:00', '300000-01-01'];
@@ -52,6 +58,7 @@ test('a review whose number of comments moved is read by its id, once', async ({
   expect(valuesOf(await world.warehouse(text))).toEqual(['Sorry!']);
 
   // They vanish, and nothing else is asked for.
+  await tenMinutesLater();
   await comment(world, 1, []);
   await comment(world, 2, []);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
@@ -111,12 +118,13 @@ test('a review that is gone, or that no id shows, is asked for no more', async (
   expect(valuesOf(await world.warehouse('select review_id::integer from warehouse.review_comments'))).toEqual([1]);
 });
 
-test('comments are read later if the response is older, a 404, no list, or odd', async ({ world }) => {
+test('comments are read later if the response is older, a 404, no list, short, or odd', async ({ world }) => {
   const wrong: Record<number, object> = {
     1: { updated_at: '2024-01-01T00:00:00+09:00', comments: [] },
     2: { score: 77 },
     4: { comments: null },
     5: { comments: {} },
+    6: { comments: [] },
   };
   let areWrong = true;
   await world.changing({
@@ -127,19 +135,19 @@ test('comments are read later if the response is older, a 404, no list, or odd',
     },
   });
   await world.run('sync-reviews');
-  for (const id of [1, 2, 3, 4, 5]) await comment(world, id, [{ id }]);
+  for (const id of [1, 2, 3, 4, 5, 6]) await comment(world, id, [{ id }]);
   // The second is a dead letter, which the next list closes.
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete', reason: 'dead-letters' });
   areWrong = false;
   await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await world.warehouse('select from bi.replies')).toHaveLength(5);
+  expect(await world.warehouse('select from bi.replies')).toHaveLength(6);
   // Null is the list of a review without any.
   Object.assign(wrong, { 5: { comments: null } });
   areWrong = true;
   await comment(world, 5, []);
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await world.warehouse('select from bi.replies')).toHaveLength(4);
+  expect(await world.warehouse('select from bi.replies')).toHaveLength(5);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
 

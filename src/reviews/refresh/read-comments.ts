@@ -21,7 +21,8 @@ const attemptsIfGone = 6;
  * A response fails if it has no list of `comments`, an older version than the list showed, or is a 404: a copy that lags
  * behind may not know the review yet, and a reconcile finds out whether it is gone. After six 404, the review waits until
  * its number of comments changes again. After five failures the reading
- * ends, so a service that never shows comments costs a run five requests.
+ * ends, so a service that never shows comments costs a run five requests. Fewer comments than the list counts are stored,
+ * and asked for once more.
  *
  * @returns how many were read.
  */
@@ -49,7 +50,8 @@ async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<boole
     // If the warehouse refuses the review, landPage makes a dead letter. The next list that shows the review closes it.
     const { refused } = await landPage(warehouse, pageOfOne(asked, plausible, { countsComments: false }));
     if (refused === 0) {
-      await commentsRead(warehouse.db, due);
+      if (isShort(asked.item, due)) await commentsFailed(warehouse.db, due, deps.now());
+      else await commentsRead(warehouse.db, due);
       return true;
     }
   }
@@ -61,3 +63,10 @@ async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<boole
 const showsComments = ({ comments, updated_at }: RawReview['item'], { count, updatedAt }: CommentsDue) =>
   (Array.isArray(comments) || (comments === null && !count)) &&
   (parseInstant(updated_at) ?? Number.POSITIVE_INFINITY) >= secondOf(updatedAt);
+
+/**
+ * Whether the first response has fewer comments than the list counted. The service may hide the others, or a copy that
+ * lags behind may not have them yet: the second response is believed.
+ */
+const isShort = ({ comments }: RawReview['item'], { count, attempts }: CommentsDue) =>
+  attempts === 0 && Array.isArray(comments) && comments.length < (count ?? 0);
