@@ -1,5 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/plan/reconcile.ts';
+import { retryRefused } from '../src/reviews/refresh/refresh-review.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './conclusions.ts';
 import type { ReadWindow } from './read-window.ts';
@@ -18,5 +19,8 @@ export const reconcileReviews = defineRun({
     const windows = await planReconcile(reviewDeps(app, signal), { job: name, ...app.config.reconcile });
     return { steps: windows.map((window): ReadWindow => ({ ...window, findAbsent: true })), state: {} };
   },
-  complete: (app, { signal }) => concludeReconcile(reviewDeps(app, signal), app.config.reconcile),
+  async complete(app, { run, signal }) {
+    await retryRefused(reviewDeps(app, signal), { areDueOnly: false, runStartedAt: run.startedAt });
+    return concludeReconcile(reviewDeps(app, signal), app.config.reconcile);
+  },
 });

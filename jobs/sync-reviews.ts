@@ -21,7 +21,8 @@ export const syncReviews = defineRun({
   },
   async complete(app, { state, run, failures, signal }) {
     const { db } = app.warehouse;
-    await retryRefused(reviewDeps(app, signal), { areDueOnly: run.startedBy === 'schedule' });
+    const retried = { areDueOnly: run.startedBy === 'schedule', runStartedAt: run.startedAt };
+    await retryRefused(reviewDeps(app, signal), retried);
     const open = await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
     const comments = await readComments(reviewDeps(app, signal));
     return {

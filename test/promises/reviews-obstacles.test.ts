@@ -158,6 +158,21 @@ test('bad reviews, and a full disk, stop nothing else, and are stored in the end
   expect(await openLetters(world)).toEqual([]);
 });
 
+test('what lists show of a bad review counts, not an older version or 404 by its id', async ({ hourly }) => {
+  const { world, twist } = await hourly(3);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.atService('update reference_service.reviews set updated_at = now()');
+  twist.change = (answer, call) => {
+    const { body } = answer;
+    if (isList(call)) for (const one of body as { id: number; score: number }[]) if (one.id < 3) one.score = 77;
+    if (call.path === '/v1/reviews/1') Object.assign(body as object, { updated_at: '2024-01-01T00:00:00Z' });
+    if (call.path === '/v1/reviews/2') answer.status = 404;
+  };
+  const incomplete = { outcome: 'incomplete', reason: 'dead-letters', counts: { refused: 2 } };
+  for (const job of ['sync-reviews', 'backfill-reviews', 'reconcile-reviews'])
+    expect([job, await world.run(job)]).toMatchObject([job, incomplete]);
+});
+
 test('a bad review is asked for less and less often; no backfill of other days fails', async ({ hourly }) => {
   const { world, cli } = await hourly(12, 39);
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not like 'review 5%')`);

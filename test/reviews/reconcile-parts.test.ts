@@ -159,7 +159,7 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
       throw new UnavailableError(at(500, id));
     },
   }));
-  await retryRefused(deps, { areDueOnly: false });
+  await retryRefused(deps, { areDueOnly: false, runStartedAt: new Date() });
   expect(asked).toEqual(Array.from(asked, (_, index) => 40 - index));
   // Four are asked for at a time: up to three are on their way when the twentieth fails.
   expect([20, 21, 22, 23]).toContain(asked.length);

@@ -9,7 +9,7 @@ import { pageOfOne } from '../read/list-page.ts';
 import { gapsProblem } from '../read/read-window.ts';
 import type { ReviewDeps } from '../read/reader.ts';
 import { planWindows, type Window } from '../read/window.ts';
-import { retryDeleted, retryRefused } from '../refresh/refresh-review.ts';
+import { retryDeleted } from '../refresh/refresh-review.ts';
 import { confirmDeleted } from '../verify/confirm-deleted.ts';
 import { allReviews } from './review-bounds.ts';
 
@@ -49,7 +49,6 @@ export async function concludeReconcile(
   const { warehouse, plausible } = deps;
   const { db } = warehouse;
   const daysAgo = (days: number) => new Date(deps.now().getTime() - days * dayMs);
-  await retryRefused(deps, { areDueOnly: false });
   await retryDeleted(deps, daysAgo(recentDays));
   // Everything was read since: a record that is not shown any more was corrected or deleted.
   await closeUnseenReviews(db, daysAgo(allDays + 1));

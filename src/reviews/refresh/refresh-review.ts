@@ -60,11 +60,17 @@ const failuresInARow = 20;
 /**
  * Asks by id for the reviews that are open dead letters, all or those that are due. Reviews that were not tried for
  * the longest time come first.
+ *
+ * @param options.runStartedAt a review that failed since then stays as the run's list has shown it: a copy that lags
+ *   behind may have an older version by the id, or none.
  */
-export async function retryRefused(deps: ReviewDeps, { areDueOnly }: { areDueOnly: boolean }): Promise<void> {
+export async function retryRefused(
+  deps: ReviewDeps,
+  { areDueOnly, runStartedAt }: { areDueOnly: boolean; runStartedAt: Date },
+): Promise<void> {
   const open = await openDeadLetters(deps.warehouse.db, 'review');
   const due = open
-    .filter(({ key }) => idOf(key) !== undefined)
+    .filter(({ key, lastFailedAt }) => idOf(key) !== undefined && lastFailedAt < runStartedAt)
     .filter(({ attempts, lastFailedAt }) => !areDueOnly || isDueAgain(attempts, lastFailedAt, deps.now()))
     .sort((a, b) => a.lastFailedAt.getTime() - b.lastFailedAt.getTime());
   await untilDown(due.slice(0, retriedAtMost), (one) => retryRefusedReview(deps, one));
