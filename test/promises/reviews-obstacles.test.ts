@@ -211,6 +211,13 @@ test('a bad review is asked for less and less often; no backfill of other days f
   await world.warehouse('alter table warehouse.reviews rename constraint bad to worse');
   expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await openLetters(world)).toHaveLength(1);
+  // Once it was stored, a discarded one that fails for the same reason is open again.
+  await cli('dead-letters', 'discard', String((await openLetters(world))[0]?.id));
+  await world.warehouse('alter table warehouse.reviews drop constraint worse');
+  expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 1 } });
+  await world.warehouse(`alter table warehouse.reviews add constraint worse check (message <> 'review 5 c') not valid`);
+  await world.atService(`update reference_service.reviews set message = 'review 5 c', updated_at = now() where id = 5`);
+  expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete' });
 });
 
 test('hidden reviews are stored as changed, and asked for once a reconcile', async ({ hourly }) => {

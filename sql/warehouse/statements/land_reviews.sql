@@ -73,11 +73,12 @@ commented as (
   )
   on conflict (review_id) do update set moves = due.moves + 1, moved_at = excluded.moved_at
 ),
--- What lands is neither a dead letter nor suspected gone any more. There are hardly ever any; the arrays are only made
--- when there is a row to compare with, which is why no index may be used.
+-- What lands is neither a dead letter, open or discarded, nor suspected gone any more. There are hardly ever any; the
+-- arrays are only made when there is a row to compare with, which is why no index may be used.
 healed as (
-  update sync.dead_letters set resolved_at = now()
-  where kind = 'review' and resolved_at is null and key || '' = any (array(select value ->> 'id' from items))
+  update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
+  where kind = 'review' and (resolved_at is null or is_discarded)
+    and key || '' = any (array(select value ->> 'id' from items))
 ),
 found as (
   delete from sync.absent_reviews where review_id + 0 = any (array(select id from items))
