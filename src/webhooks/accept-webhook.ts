@@ -1,6 +1,6 @@
 import { contentKey, isRecord } from '../base/json-text.ts';
 import { isInboxFull, noteBrands, noteChanged, putProductRatings } from '../warehouse/changed-reviews.ts';
-import { countOpenWebhooks, putDeadLetters } from '../warehouse/dead-letters.ts';
+import { countOpenWebhooks, putDeadLetters, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
 import {
   type EventFault,
@@ -61,7 +61,8 @@ export async function acceptWebhook(
   const known = receivers.flatMap(({ brandIds }) => brandIds);
   const others = [...ofId].filter(([id]) => id !== undefined && !known.includes(id));
   const unknown = others.filter(([id]) => !idsOfOthers.some((one) => one === id));
-  const ends = await Promise.allSettled([...storing, noteUnknown(first.db, unknown)]);
+  const heard = known.filter((id) => ofId.has(id));
+  const ends = await Promise.allSettled([...storing, noteUnknown(first.db, unknown, heard)]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   if (others.length > unknown.length) return notServed;
   const outcomes = ends.flatMap((end) => (end.status === 'fulfilled' && end.value ? [end.value] : []));
@@ -81,16 +82,27 @@ async function storeParts(receiver: Receiver, parts: readonly unknown[]): Promis
   return { status: 200 };
 }
 
-/** Puts one dead letter for each unknown brand_id into the warehouse of the first brand, with its first part only. */
-async function noteUnknown(db: Db, unknown: readonly [number | undefined, unknown[]][]): Promise<void> {
+/**
+ * Puts one dead letter for each unknown brand_id into the warehouse of the first brand, with its first part only.
+ *
+ * @param known brand_ids that a brand has now: their dead letters close.
+ */
+async function noteUnknown(
+  db: Db,
+  unknown: readonly [number | undefined, unknown[]][],
+  known: readonly number[],
+): Promise<void> {
   const reason =
     'no brand has this brand_id in WEBHOOK_BRAND_IDS: add it to the file of its brand, or discard this dead letter. ' +
     'The next runs read the reviews of the events; ratings come with the next webhook';
   const deadLetters = unknown.map(
-    ([id, parts]) => ({ kind: 'webhook', key: `brand_id ${id}`, reason, payload: parts.slice(0, 1) }) as const,
+    ([id, parts]) => ({ kind: 'webhook', key: keyOf(id), reason, payload: parts.slice(0, 1) }) as const,
   );
+  if (known.length > 0) await resolveDeadLetters(db, 'webhook', known.map(keyOf));
   if (deadLetters.length > 0) await putDeadLetters(db, deadLetters.slice(0, await roomForDeadLetters(db)));
 }
+
+const keyOf = (brandId: number | undefined) => `brand_id ${brandId}`;
 
 /**
  * Stores the events of a body in one transaction. A part that is wrong becomes a dead letter and does not affect the

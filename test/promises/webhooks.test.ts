@@ -1,5 +1,6 @@
 import { expect, onTestFinished, vi } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
+import { acceptWebhook } from '../../src/webhooks/accept-webhook.ts';
 import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fate, startRuleProxy } from '../harness/proxy.ts';
@@ -119,6 +120,23 @@ test('summaries of two brands are a dead letter until one is named ours', async 
     'select service_score as score, service_meta_score as meta from bi.product_ratings where product_id = 7';
   expect(await world.warehouse(shown)).toEqual([{ score: '2.67', meta: '4.13' }]);
   expect(await world.warehouse('select product_id::integer as id from sync.product_links')).toEqual([{ id: 5 }]);
+});
+
+test('the dead letter of an unknown brand_id closes once a brand has it', async ({ world }) => {
+  const { db } = (await world.openApp()).warehouse;
+  const body = [1, 9].map((brand_id) => ({ brand_id, reviews: [{ id: brand_id }] }));
+  for (const [brandIds, open] of [
+    [[2], 1],
+    [[2, 9], 0],
+  ] as const) {
+    const rest = { db, onStored() {} };
+    const receivers = [
+      { brand: 'a', brandIds: [1], ...rest },
+      { brand: 'b', brandIds, ...rest },
+    ];
+    expect(await acceptWebhook(receivers, [], body)).toEqual({ status: 200 });
+    expect(await world.warehouse('select from sync.dead_letters where resolved_at is null')).toHaveLength(open);
+  }
 });
 
 test('a bad event is a dead letter, and stops no other; an older event undoes nothing', async () => {
