@@ -173,6 +173,23 @@ test('what lists show of a bad review counts, not an older version or 404 by its
     expect([job, await world.run(job)]).toMatchObject([job, incomplete]);
 });
 
+test('404 to every id, or once, closes no dead letter of a review', async ({ hourly }) => {
+  const { world, twist, cli } = await hourly(3);
+  await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 1')`);
+  await world.run('backfill-reviews');
+  for (const kind of ['every id', 'once']) {
+    let asked = 0;
+    twist.change = (answer, call) => {
+      if (isById(call) && (kind === 'every id' || ++asked === 1)) answer.status = 404;
+    };
+    expect([kind, await cli('dead-letters', 'retry')]).toMatchObject([kind, { status: 1 }]);
+    expect(await openLetters(world)).toHaveLength(1);
+  }
+  twist.change = undefined;
+  await world.atService('delete from reference_service.reviews where id = 1');
+  expect(await cli('dead-letters', 'retry')).toMatchObject({ status: 0 });
+});
+
 test('a bad review is asked for less and less often; no backfill of other days fails', async ({ hourly }) => {
   const { world, cli } = await hourly(12, 39);
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message not like 'review 5%')`);

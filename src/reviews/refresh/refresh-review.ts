@@ -3,7 +3,7 @@ import { describeError } from '../../base/errors.ts';
 import { usableId } from '../../base/json-text.ts';
 import { NotFoundError, type RawReview, ReviewApiError } from '../../review-api/index.ts';
 import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../../warehouse/dead-letters.ts';
-import { deletedSince } from '../../warehouse/reviews/absent-reviews.ts';
+import { deletedSince, newestBut } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Landed, landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { pageOfOne } from '../read/list-page.ts';
 import type { ReviewDeps } from '../read/reader.ts';
@@ -73,7 +73,30 @@ export async function retryRefused(
     .filter(({ key, lastFailedAt }) => idOf(key) !== undefined && lastFailedAt < runStartedAt)
     .filter(({ attempts, lastFailedAt }) => !areDueOnly || isDueAgain(attempts, lastFailedAt, deps.now()))
     .sort((a, b) => a.lastFailedAt.getTime() - b.lastFailedAt.getTime());
-  await untilDown(due.slice(0, retriedAtMost), (one) => retryRefusedReview(deps, one));
+  await retryRefusedReviews(deps, due.slice(0, retriedAtMost));
+}
+
+/**
+ * Asks by id for the reviews that are dead letters: each lands, or its dead letter says why it cannot. One that is gone
+ * closes after two 404, if the service knows another review in between: a gateway may answer 404 to everything for a few
+ * seconds. A review without a usable id lands when a list shows it corrected.
+ */
+export async function retryRefusedReviews(deps: ReviewDeps, deadLetters: readonly DeadLetter[]): Promise<void> {
+  const gone: DeadLetter[] = [];
+  await untilDown(deadLetters, async (one) => {
+    const kind = await retryRefusedReview(deps, one);
+    if (kind === 'gone') gone.push(one);
+    return kind;
+  });
+  if (gone.length === 0) return;
+  const others = await newestBut(deps.warehouse.db, []);
+  const asked = await Promise.all(others.map((id) => askReview(deps, id)));
+  if (asked.length > 0 && !asked.some(({ kind }) => kind === 'shown')) return;
+  await untilDown(gone, async (one) => {
+    const kind = await retryRefusedReview(deps, one);
+    if (kind === 'gone') await resolveDeadLetters(deps.warehouse.db, 'review', [one.key]);
+    return kind;
+  });
 }
 
 /**
@@ -103,20 +126,12 @@ export async function untilDown<T>(all: readonly T[], ask: (one: T) => Promise<s
 
 const idOf = (key: string) => usableId({ id: Number(key) });
 
-/**
- * Asks by id for a review that is a dead letter: it lands, or its dead letter says why it cannot. A review that is gone
- * from the service closes it. A review without a usable id lands when a list shows it corrected.
- */
-export async function retryRefusedReview(
-  deps: ReviewDeps,
-  deadLetter: DeadLetter,
-): Promise<Refreshed['kind'] | 'none'> {
+async function retryRefusedReview(deps: ReviewDeps, { id, key }: DeadLetter): Promise<Refreshed['kind'] | 'none'> {
   const { db } = deps.warehouse;
-  const id = idOf(deadLetter.key);
-  if (id === undefined) return 'none';
-  const outcome = await refreshReview(deps, id);
-  if (outcome.kind === 'failed') await failAgain(db, deadLetter.id, outcome.reason);
-  else if (outcome.kind === 'gone' || outcome.landed.refused === 0)
-    await resolveDeadLetters(db, 'review', [deadLetter.key]);
+  const reviewId = idOf(key);
+  if (reviewId === undefined) return 'none';
+  const outcome = await refreshReview(deps, reviewId);
+  if (outcome.kind === 'failed') await failAgain(db, id, outcome.reason);
+  else if (outcome.kind === 'landed' && outcome.landed.refused === 0) await resolveDeadLetters(db, 'review', [key]);
   return outcome.kind;
 }
