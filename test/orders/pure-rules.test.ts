@@ -1,9 +1,9 @@
 import fc from 'fast-check';
+import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isSameCode, isTooLong } from '../../src/base/codes.ts';
-import type { Logger } from '../../src/base/log.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
 import {
@@ -36,7 +36,6 @@ import {
   NotFoundError,
   type OrderBody,
   RefusedError,
-  type ReviewApi,
   sentAmount,
   UnavailableError,
   UnknownOutcomeError,
@@ -59,6 +58,15 @@ const line = (lineCode: string | null, more: Record<string, string | null> = {})
   ...more,
 });
 const none = new Map<string, number>();
+/** A warehouse without rows. */
+const emptyDb = new Kysely({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
 const desiredOf = (order: Record<string, string | null> = {}, lines = [line('1')], products = none, grades = none) =>
   desiredOrder({ order: { ...row, ...order }, lines }, products, grades, 'off') as DesiredOrder;
 
@@ -271,7 +279,7 @@ describe('what is known after a request', () => {
   ])('after a POST that shows order %j, %i requests of two are sent', async (shown, sent) => {
     const requests = [{ kind: 'post order', body: { code: 'A' } as OrderBody } as const, change(false)];
     const planned = { requests, memory: { ...memoryOf(orderLink(), [known]), orderId: 1 } };
-    const deps = { api: {} as ReviewApi, log: { info() {} } as unknown as Logger };
+    const deps = { log: { info() {} } } as unknown as Parameters<typeof sendAll>[0];
     const results = await sendAll(deps, 'A', planned, async () => done(shown) as Sent<never>);
     expect(results).toHaveLength(sent);
   });
@@ -481,8 +489,8 @@ describe('the requests of one record', () => {
     };
     const found = byCode.map(async (one) => {
       const orders = { get: answer('id', byId as Answer), getByCode: answer('code', one) };
-      const api = { orders } as unknown as Parameters<typeof findOrder>[0];
-      const sent = await findOrder(api, { code: 'A', orderId: byId === 'unknown' ? null : 1 }, open());
+      const deps = { api: { orders }, db: emptyDb } as unknown as Parameters<typeof findOrder>[0];
+      const sent = await findOrder(deps, { code: 'A', orderId: byId === 'unknown' ? null : 1 }, open());
       return sent.kind === 'done' ? (sent.value as unknown as { from: string }).from : sent.kind;
     });
     expect(await Promise.all(found)).toEqual(ends);

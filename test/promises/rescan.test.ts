@@ -84,16 +84,47 @@ test('an order that vanished is reported, and stays while ORDER_DELETES is off',
   expect(world.writes()).toEqual([]);
 });
 
-test('an order that the service holds for a renamed one is not deleted as gone', async ({ world }) => {
-  await pushOrders(world);
-  // The service writes codes in small letters, and leaves out spaces to compare them.
-  await world.atService(`update reference_service.orders set code = 'o1' where code = 'O1'`);
+/** The service holds codes for one that are equal after `fold`. */
+const folds = (world: OrderWorld, fold: (code: string) => string) =>
   world.serviceRule(({ path, form }) => {
-    if (path === '/v1/orders' && form.get('code') === 'O 1') form.set('code', 'o1');
-    return 'pass';
+    const code = form.get('code');
+    if (path === '/v1/orders' && code !== null) form.set('code', fold(code));
+    return form.get('code') === 'refused' ? { status: 422 } : 'pass';
   });
-  await world.shop(`update o set code = 'O 1', updated_at = now() where code = 'O1';
-    update l set order_code = 'O 1' where order_code = 'O1'`);
+const rename = (world: OrderWorld, from: string, to: string) =>
+  world.shop(`update o set code = '${to}', updated_at = now() where code = '${from}';
+    update l set order_code = '${to}' where order_code = '${from}'`);
+const strip = (code: string) => code.toUpperCase().replace(/^0+/, '');
+const allow = `alter table o alter total_price drop not null;`;
+
+test.for([
+  ['as one', 'o1', strip, 'select'],
+  ['as one, and trims zeros', '00o1', strip, 'select'],
+  ['not at all', 'o1', (code: string) => (code === 'o1' ? 'refused' : code), 'select'],
+  ['as one, and the shop empties a field', 'o1', strip, `${allow} update o set total_price = null where code = 'o1'`],
+] as const)(
+  'an order is not deleted as gone if the service takes its new code %s',
+  async ([, code, fold, after], { world }) => {
+    await pushOrders(world);
+    folds(world, fold);
+    await rename(world, 'O1', code);
+    await world.sync();
+    await world.shop(after);
+    for (let day = 0; day < 2; day += 1) {
+      await rescan(world);
+      await dayPasses(world);
+    }
+    expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
+    expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual([code]);
+    expect(await world.codesAtService()).toContain('O1');
+  },
+);
+
+test('an order that the service writes in another form, and the shop renames, is not deleted', async ({ world }) => {
+  await pushOrders(world);
+  await world.atService(`update reference_service.orders set code = 'o1' where code = 'O1'`);
+  folds(world, (code) => code.toLowerCase().replace(' ', ''));
+  await rename(world, 'O1', 'O 1');
   await world.sync();
   for (let day = 0; day < 2; day += 1) {
     await rescan(world);
@@ -102,6 +133,23 @@ test('an order that the service holds for a renamed one is not deleted as gone',
   expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
   expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O 1']);
   expect(await world.codesAtService()).toContain('o1');
+});
+
+test('an order that was renamed after the service had lost it is not deleted', async ({ world }) => {
+  await pushOrders(world);
+  folds(world, strip);
+  await world.atService(`delete from reference_service.sub_orders s using reference_service.orders o
+    where o.id = s.order_id and o.code = 'O1'`);
+  await world.atService(`delete from reference_service.orders where code = 'O1'`);
+  await rename(world, 'O1', 'o1');
+  await world.sync();
+  for (let day = 0; day < 2; day += 1) {
+    await rescan(world);
+    await dayPasses(world);
+  }
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 0 } });
+  expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
+  expect(await world.codesAtService()).toContain('O1');
 });
 
 test('what vanished is deleted by a rescan that misses it a day later', async ({ world }) => {

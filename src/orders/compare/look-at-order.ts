@@ -29,7 +29,7 @@ export async function lookUp(
   code: string,
   orderId: number | null | undefined,
 ): Promise<Pick<PlannedOrder, 'shown' | 'lookupFault'>> {
-  const found = await findOrder(deps.api, { code, orderId }, openRequests(deps)).catch((error: unknown) => {
+  const found = await findOrder(deps, { code, orderId }, openRequests(deps)).catch((error: unknown) => {
     // Without a connection, what the shop and the warehouse have is shown all the same.
     if (!(error instanceof UnavailableError && error.retryable)) throw error;
     return { kind: 'failed' as const, reason: describeError(error) };

@@ -1,5 +1,6 @@
 import { isSameCode } from '../../base/codes.ts';
 import type { CallOptions, OrderBody, OrderDetail, ReviewApi } from '../../review-api/index.ts';
+import { isOfAnother } from '../../warehouse/orders/order-links.ts';
 import { looksAtMost } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault } from '../plan/desired-order.ts';
@@ -21,18 +22,19 @@ export type Result = OrderResult | LineResult;
  * @throws the client's errors when the service as a whole fails.
  */
 export async function sendAll(
-  { api, log }: Pick<OrderDeps, 'api' | 'log'>,
+  deps: Pick<OrderDeps, 'api' | 'db' | 'log'>,
   code: string,
   { requests, memory }: PlannedRequests,
   sendOne: Send,
 ): Promise<Result[]> {
+  const { api, log } = deps;
   const results: Result[] = [];
   const { orderId } = memory;
   for (const request of requests) {
     const wire = request.kind === 'find' ? undefined : wireOf(request, orderId);
     const answer: Sent<unknown> = wire
       ? await sendOne((options) => wire.call(api, options))
-      : await findOrder(api, { code, orderId }, sendOne);
+      : await findOrder(deps, { code, orderId }, sendOne);
     // A 404 to a removal: the next look tells whether it is gone, or the service only has no such request.
     const sent: Sent<unknown> = answer.kind === 'done' && answer.value === false ? { kind: 'absent' } : answer;
     results.push({ request, sent } as Result);
@@ -82,10 +84,11 @@ export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId
 /**
  * The order as the service shows it: by its id, then by its code. The response to the push that made it may have been
  * lost; or the service has made it again under another id, and given the id to another order. A service need not look
- * orders up by code; then what its id says counts. No order is created to learn its id.
+ * orders up by code; then what its id says counts. If it shows the order of another code of the shop, such as the one that
+ * this order has now, it has lost this one. No order is created to learn its id.
  */
 export async function findOrder(
-  { orders }: Pick<OrderDeps['api'], 'orders'>,
+  { api: { orders }, db }: Pick<OrderDeps, 'api' | 'db'>,
   { code, orderId }: { code: string; orderId: number | null | undefined },
   sendOne: Send,
 ): Promise<Sent<OrderDetail>> {
@@ -96,6 +99,7 @@ export async function findOrder(
   const found = await sendOne((options) => orders.getByCode(code, options));
   const isOther = found.kind === 'done' && !isSameCode(found.value.code, code);
   if (known && (isOther || found.kind === 'failed')) return { kind: 'absent' };
+  if (known && found.kind === 'done' && (await isOfAnother(db, code, found.value.id))) return { kind: 'absent' };
   if (isOther) return { kind: 'failed', reason: alikeFault(found.value.code), failure: 'permanent' };
   if (found.kind !== 'failed') return found;
   return { ...found, reason: `the service does not look orders up by code: ${found.reason}` };

@@ -66,8 +66,8 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
 
 /**
  * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
- * them. `hasWaited`: the order has been absent for a day, and is not the one that the service has shown for another order of
- * the shop: that may be the same one, renamed.
+ * them. `hasWaited`: the order has been absent for a day, and no other order that the service does not have yet is a dead
+ * letter, and has a code that the service may hold for this one's: that may be the same order, renamed.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`
@@ -77,9 +77,14 @@ export async function absentOrders(db: Db, since: string) {
       order by order_code for update
     )`;
   return listOf<{ code: string; hasWaited: boolean }>(db)`
+    with failed as materialized (
+      select order_code, sync.code_key(code) as key
+      from sync.dead_letters d left join sync.order_links using (order_code)
+      cross join unnest(array[order_code, d.payload ->> 'other_code']) as code
+      where d.kind = 'order' and (d.resolved_at is null or d.is_discarded) and order_id is null
+    )
     select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' and not exists (
-      select from sync.dead_letters d where d.kind = 'order' and (d.resolved_at is null or d.is_discarded)
-        and sync.code_key(d.payload ->> 'other_code') = sync.code_key(l.order_code)) as "hasWaited"
+      select from failed f where f.key = sync.code_key(l.order_code) and f.order_code <> l.order_code) as "hasWaited"
     from sync.order_links l where absent_since is not null order by order_code`;
 }
 

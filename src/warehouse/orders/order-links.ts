@@ -1,4 +1,4 @@
-import { type Db, listOf, rowsOf, write } from '../index.ts';
+import { type Db, isAny, listOf, rowsOf, write } from '../index.ts';
 
 /**
  * Whether requests about an order may carry the customer's e-mail address and phone number; `forgotten`: never, in
@@ -83,6 +83,11 @@ export type AlikeOrder = Readonly<{
 export async function alikeOrders(db: Db, codes: readonly string[]): Promise<readonly AlikeOrder[]> {
   return codes.length === 0 ? [] : rowsOf<AlikeOrder>(db, 'alike_orders', codes);
 }
+
+/** Whether the order with this id at the service is that of another code, which the service may hold for this one. */
+export const isOfAnother = (db: Db, code: string, orderId: number) => isAny(db)`
+  select from sync.order_links
+  where sync.code_key(order_code) = sync.code_key(${code}) and order_code <> ${code} and order_id = ${orderId}`;
 
 /** Which of these orders were deleted at the service and forgotten since then: forget_orders.sql leaves a dead letter. */
 export async function forgottenSince(db: Db, codes: readonly string[], since: Date): Promise<Set<string>> {
