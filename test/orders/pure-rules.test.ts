@@ -80,9 +80,17 @@ const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, 
 };
 
 test('a creation without response leaves open whether the service has the order', () => {
-  const failed = (failure: 'transient' | 'permanent', orderId: number | null) =>
-    recorded({ orderId, stop: { reason: 'no', failure } }).isAnswered;
-  expect([failed('transient', null), failed('permanent', null), failed('transient', 1)]).toEqual([false, true, true]);
+  const failed = (failure: 'transient' | 'permanent', orderId: number | null, before?: Partial<OrderLink>) =>
+    recorded({ orderId, stop: { reason: 'no', failure } }, before).isAnswered;
+  const unreadable = { failedPushes: 1 };
+  expect([failed('transient', null), failed('permanent', null, unreadable), failed('transient', 1)]).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  const [died, lost] = [{ failedPushes: 0 }, { failedPushes: 1, fingerprint: 'f' }];
+  expect([died, lost].map((before) => failed('permanent', null, before))).toEqual([false, false]);
+  expect(failed('permanent', null, { ...lost, pushedAt: new Date() })).toBe(true);
 });
 
 describe('desiredOrder', () => {

@@ -12,7 +12,7 @@ import type { Result } from './send.ts';
 /** What is recorded of a push. Pure but for the clock, and the only place that makes a record. */
 export function recordOf(
   order: DesiredOrder,
-  { link }: LeasedOrder,
+  { link, isNew }: LeasedOrder,
   memory: OrderMemory,
   { rights, readAt, now }: { rights: PushRights; readAt: Date; now: () => Date },
 ): PushRecord {
@@ -32,12 +32,14 @@ export function recordOf(
     isPushed && hasContact && isContactLeftToSync({ decision: link.contact, createdAt, now: now() }, rights);
   const retryAfterMs = failedPushes === 0 ? null : retryDelayMs(kind, failedPushes);
   const dueAfterMs = isInLine && isWatched ? lookAgainMs : retryAfterMs;
+  // An earlier push died, or had no response: a refusal now does not say that the service lacks the order.
+  const isInDoubt = !isNew && link.pushedAt === null && (link.fingerprint !== null || link.failedPushes === 0);
   return {
     orderId: memory.orderId,
     fingerprint: isContactLeft ? null : order.fingerprint,
     sentFields: sentFieldsAfter(order, memory),
     failedPushes,
-    isAnswered: memory.orderId !== null || memory.stop?.failure !== 'transient',
+    isAnswered: memory.orderId !== null || (memory.stop?.failure !== 'transient' && !isInDoubt),
     dueAfterMs: isContactLeft ? 0 : dueAfterMs,
     userGradeCode,
     userGradeId: order.body.user_grade_id ?? undefined,
