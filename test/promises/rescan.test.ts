@@ -117,6 +117,12 @@ test.for([
     expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
     expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual([code]);
     expect(await world.codesAtService()).toContain('O1');
+    // The shop has neither any more.
+    await world.warehouse('update sync.dead_letters set resolved_at = now(), is_discarded = true');
+    await world.shop('delete from o where code = $1', [code]);
+    await world.timePasses('1 day');
+    await world.sync();
+    expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
   },
 );
 

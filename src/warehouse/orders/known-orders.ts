@@ -66,8 +66,8 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
 
 /**
  * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
- * them. `hasWaited`: the order has been absent for a day, and no other order that the service does not have yet is a dead
- * letter, and has a code that the service may hold for this one's: that may be the same order, renamed.
+ * them. `hasWaited`: the order has been absent for a day, and no order that fails, and has not got an id yet, has a code that the
+ * service may hold for this one's: that may be the same order, renamed.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`
@@ -77,14 +77,15 @@ export async function absentOrders(db: Db, since: string) {
       order by order_code for update
     )`;
   return listOf<{ code: string; hasWaited: boolean }>(db)`
-    with failed as materialized (
-      select order_code, sync.code_key(code) as key
-      from sync.dead_letters d left join sync.order_links using (order_code)
-      cross join unnest(array[order_code, d.payload ->> 'other_code']) as code
-      where d.kind = 'order' and (d.resolved_at is null or d.is_discarded) and order_id is null
+    with failing as materialized (
+      select o.order_code, sync.code_key(code) as key
+      from sync.order_links o
+      left join sync.dead_letters d on d.order_code = o.order_code and kind = 'order' and (resolved_at is null or is_discarded)
+      cross join unnest(array[o.order_code, payload ->> 'other_code']) as code
+      where order_id is null and due_at is not null
     )
     select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' and not exists (
-      select from failed f where f.key = sync.code_key(l.order_code) and f.order_code <> l.order_code) as "hasWaited"
+      select from failing f where f.key = sync.code_key(l.order_code) and f.order_code <> l.order_code) as "hasWaited"
     from sync.order_links l where absent_since is not null order by order_code`;
 }
 
