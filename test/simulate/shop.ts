@@ -109,7 +109,8 @@ export function createShop(
       reading(`codes by ${range.axis} after ${range.after.at}`, () => {
         const { axis, after, before, isByCode } = range;
         const created: Moment = (one) => one.createdMs;
-        const dateOf: Moment = axis === 'updated' ? (one) => one.updatedMs : created;
+        // As `iso` writes it, without which two orders of one millisecond on a page come again and again.
+        const dateOf: Moment = axis === 'updated' ? (one) => Math.floor(one.updatedMs) : created;
         const fromMs = after.at === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(after.at);
         const isIn = (one: ShopOrder) =>
           isByCode ? dateOf(one) > fromMs : before === undefined || dateOf(one) < Date.parse(before);
