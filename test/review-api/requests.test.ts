@@ -112,7 +112,7 @@ test('amounts go without the zeros of a division, lists as repeated pairs', asyn
   expect(sent.find((pair) => pair.startsWith('options'))).toBe('options[][review_option_type_id]=2');
 });
 
-test('a number that is none, or a date that is no text, is a TypeError that names the field', async () => {
+test('NaN as a number, or a date that is no text, is a TypeError that names the field', async () => {
   const service = await tinyService(() => ({ status: 204 }));
   const { orders } = client(service.url);
   for (const wrong of [{ mileage: Number.NaN }, { created_at: new Date() as never }]) {

@@ -168,7 +168,7 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
   expect(await world.warehouse(again)).toHaveLength(asked.length);
 });
 
-test('one that is gone, or lands, begins the count of failures in a row anew', async () => {
+test('one that is gone, or lands, ends a row of failures', async () => {
   const asked: number[] = [];
   await untilDown(Array.from(Array(60).keys()), async (one) => {
     asked.push(one);

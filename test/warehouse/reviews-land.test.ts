@@ -309,11 +309,11 @@ test('a whole number that is written as 5.0 lands, is the same, and changes no o
   ]);
   expect(await comparePage(warehouse, pageOf(page))).toEqual([]);
   expect(await landText(page)).toMatchObject({ unchanged: 1, refused: 0 });
-  // Half a like is none.
+  // Half a like is refused.
   expect(await landText(odd('"images_count": 0.5'))).toMatchObject({ refused: 1 });
 });
 
-test('an empty code or name is none; an empty text of the customer stays', async () => {
+test('an empty code or name is null; an empty text of the customer stays', async () => {
   const empty = { user_code: '', order_code: '', product_code: '', source: '', tag_name: '', message: '' };
   await land([review(1, empty)]);
   const none = { user_code: null, order_code: null, product_code: null, source: null, tag_name: null, message: '' };
