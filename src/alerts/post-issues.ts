@@ -1,10 +1,10 @@
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { durationText } from '../base/time/duration.ts';
-import { type Alert, enterAlerts, forgetAlert, markPosted } from '../warehouse/alerts.ts';
-import { type Db, isLockedOut } from '../warehouse/index.ts';
+import { forgetAlert, noteAlert, openAlerts } from '../warehouse/alerts.ts';
+import type { Db } from '../warehouse/index.ts';
 
-/** Keys of issues that are posted once, and whose end is not. */
+/** Keys of issues that are posted once, and whose end is not: a change of the service is news, and does not recover. */
 export const driftKey = 'drift ';
 
 export type AlertDeps = {
@@ -22,50 +22,39 @@ export type AlertDeps = {
 export type Issue = { key: string; what: string; hint: string; isUrgent: boolean };
 
 /**
- * Posts each new urgent issue once, and its recovery once, across all processes. A process that dies between a message
- * and its record may post that message again.
+ * Posts each new urgent issue once, and its recovery once. One process at a time calls this (`takeWatch`). If it dies
+ * between a message and its record, the next one posts that message again.
  *
  * @returns false if a message was not accepted.
  */
 export async function postIssues(deps: AlertDeps, issues: readonly Issue[]): Promise<boolean> {
   const { db, now } = deps;
-  const urgent = issues.flatMap(({ key, isUrgent, what, hint }) =>
-    isUrgent ? [{ key, message: `${what}\n→ ${hint}` }] : [],
-  );
+  const urgent = issues.filter(({ isUrgent }) => isUrgent);
+  const open = await openAlerts(db);
   let areSent = true;
-  const posting = db.transaction().execute(async (trx) => {
-    const due = await enterAlerts(trx, urgent, now());
-    for (const alert of due.raised) {
-      if (await sent(deps, alert.message, alert)) await markPosted(trx, alert.key, now());
-      else areSent = false;
-    }
-    for (const alert of due.recovered) {
-      // A change of the service is news, and does not recover.
-      if (alert.key.startsWith(driftKey)) {
-        await forgetAlert(trx, alert.key);
-        continue;
-      }
-      const seconds = (now().getTime() - alert.raisedAt.getTime()) / 1000;
-      const [first = ''] = alert.message.split('\n');
-      const text = `recovered after ${durationText(seconds)}: ${first}`;
-      if (await sent(deps, text, alert)) await forgetAlert(trx, alert.key);
-      else areSent = false;
-    }
-  });
-  await posting.catch((error: unknown) => {
-    // Another process is at it.
-    if (!isLockedOut(error)) throw error;
-  });
+  for (const { key, what, hint } of urgent) {
+    if (open.some((alert) => alert.key === key)) continue;
+    const message = `${what}\n→ ${hint}`;
+    if (await isSent(deps, key, message)) await noteAlert(db, { key, message, postedAt: now() });
+    else areSent = false;
+  }
+  for (const { key, message, postedAt } of open) {
+    if (urgent.some((issue) => issue.key === key)) continue;
+    const [first] = message.split('\n');
+    const text = `recovered after ${durationText((now().getTime() - postedAt.getTime()) / 1000)}: ${first}`;
+    if (key.startsWith(driftKey) || (await isSent(deps, key, text))) await forgetAlert(db, key);
+    else areSent = false;
+  }
   return areSent;
 }
 
-async function sent({ post, log }: AlertDeps, text: string, { key }: Alert): Promise<boolean> {
+async function isSent({ post, log }: AlertDeps, alert: string, text: string): Promise<boolean> {
   try {
     await post(text);
-    log.info({ alert: key }, 'alert sent');
+    log.info({ alert }, 'alert sent');
     return true;
   } catch (error) {
-    log.warn({ alert: key, error: describeError(error) }, 'an alert could not be sent; trying again');
+    log.warn({ alert, error: describeError(error) }, 'an alert could not be sent; trying again');
     return false;
   }
 }
