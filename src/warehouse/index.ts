@@ -168,11 +168,11 @@ export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError
 export const isErrorOfTheData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 
-/** What the database gives; undefined if it refuses a record (`isErrorOfTheData`). */
-export const unlessRefused = <T>(result: Promise<T>): Promise<T | undefined> =>
+/** What the database gives, or its error if it refuses a record (`isErrorOfTheData`). */
+export const orRefusal = <T>(result: Promise<T>): Promise<T | Error> =>
   result.catch((error: unknown) => {
     if (!isErrorOfTheData(error)) throw error;
-    return undefined;
+    return error;
   });
 
 /**

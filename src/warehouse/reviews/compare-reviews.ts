@@ -1,5 +1,5 @@
 import { storableRecord, usableId } from '../../base/json-text.ts';
-import { plannedRowsOf, unlessRefused, type Warehouse } from '../index.ts';
+import { orRefusal, plannedRowsOf, type Warehouse } from '../index.ts';
 import { type RawPage, recordsOf } from './land-reviews.ts';
 import { notInLists } from './review-columns.ts';
 
@@ -22,8 +22,7 @@ export type Difference = {
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
   const lacking = [...notInLists, ...page.check.lacking];
-  const isSound = page.check.faults.length === 0;
-  const whole = isSound ? await unlessRefused(compare(warehouse, page.rawBody, lacking, since)) : undefined;
+  const whole = page.check.faults.length === 0 && (await compare(warehouse, page.rawBody, lacking, since));
   if (whole) return whole;
   const found: Difference[] = [];
   for (const record of recordsOf(page)) found.push(...(await compareRecord(warehouse, record, lacking, since)));
@@ -40,14 +39,20 @@ async function compareRecord(
   lacking: readonly string[] | null,
   since: Date | undefined,
 ): Promise<Difference[]> {
-  const found = json === undefined ? undefined : await unlessRefused(compare(warehouse, `[${json}]`, lacking, since));
+  const found = json === undefined ? undefined : await compare(warehouse, `[${json}]`, lacking, since);
   return found ?? [{ id: usableId(JSON.parse(bytes.toString())) ?? null, kind: 'refused', fields: [] }];
 }
 
-/** @param lacking fields that do not count if the response lacks them; null: only fields that both have count. */
-const compare = (
+/**
+ * @param lacking fields that do not count if the response lacks them; null: only fields that both have count.
+ * @returns undefined if the database refuses a record.
+ */
+async function compare(
   warehouse: Warehouse,
   body: Buffer | string,
   lacking: readonly string[] | null,
   since: Date | undefined,
-) => plannedRowsOf<Difference>(warehouse, 'compare_reviews', body, lacking, since ?? null);
+): Promise<Difference[] | undefined> {
+  const found = await orRefusal(plannedRowsOf<Difference>(warehouse, 'compare_reviews', body, lacking, since ?? null));
+  return found instanceof Error ? undefined : found;
+}

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import { sql } from 'kysely';
 import { describeError } from '../../base/errors.ts';
 import {
   contentKey,
@@ -11,7 +10,7 @@ import {
   withoutLinks,
 } from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
-import { type Db, isErrorOfTheData, plannedRowsOf, rowsOf, unlessRefused, type Warehouse } from '../index.ts';
+import { type Db, orRefusal, plannedRowsOf, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
 
 /** Numbers of reviews. */
@@ -56,11 +55,12 @@ type Written = Record<'inserted' | 'updated', number>;
  *
  * 1. A page without faults goes to Postgres as one statement, as it came.
  * 2. If a page has faults, its other records go in one statement. If the statement refuses them, each goes by itself.
- * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land, in one
- *    transaction.
+ * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land.
+ *
+ * Each statement commits by itself. If the database fails between two, the page can be landed again.
  *
  * @param replaceBefore a row that was written before this moment, by the database's clock, is replaced by any version.
- * @throws the database's errors other than those of the data: nothing landed then.
+ * @throws the database's errors other than those of the data.
  */
 export async function landPage(
   warehouse: Warehouse,
@@ -69,64 +69,34 @@ export async function landPage(
 ): Promise<Landed> {
   const check = { ...found, lacking: found.lacking.filter((column) => !warehouse.acceptedGone.has(column)) };
   if (rawBody.length === 0) throw new Error('expected a page with its body, found one whose body was released');
-  if (check.count === 0) return landedOf({ inserted: 0, updated: 0 }, 0);
-  await learnProducts(warehouse, check.products);
-  if (check.faults.length === 0) {
-    const values = [rawBody, check.fields, replaceBefore ?? null, check.lacking];
-    const landing = () => plannedRowsOf<Written>(warehouse, 'land_reviews', ...values);
-    const rows = await unlessRefused(warehouse.landings(landing));
-    if (rows) return landedOf(rows[0] as Written, check.count);
-  }
-  return warehouse.db.transaction().execute((trx) => landRecords(trx, { rawBody, check }, replaceBefore));
-}
-
-async function landRecords(trx: Db, page: RawPage, replaceBefore: Date | undefined): Promise<Landed> {
-  const { check } = page;
-  const sum: Landed = { inserted: 0, updated: 0, unchanged: 0, refused: 0 };
-  const records = recordsOf(page);
-  const sound = records.filter((one) => one.reason === undefined);
-  const refused: Refused[] = records.filter((one) => one.reason !== undefined);
-
-  const landAll = async (some: typeof sound) => {
-    const text = `[${some.map(({ json }) => json).join()}]`;
-    const values = [text, check.fields, replaceBefore ?? null, check.lacking];
-    const landed = await inSavepoint(trx, () => rowsOf<Written>(trx, 'land_reviews', ...values));
-    if (landed instanceof Error) return landed;
-    for (const [kind, count] of Object.entries(landedOf(landed[0] as Written, some.length)))
-      sum[kind as keyof Landed] += count;
-    return undefined;
+  const written: Written = { inserted: 0, updated: 0 };
+  const landedOf = (refused: number): Landed => {
+    return { ...written, unchanged: check.count - written.inserted - written.updated - refused, refused };
   };
-  if (sound.length > 0 && (await landAll(sound))) {
-    for (const one of sound) {
-      const error = await landAll([one]);
-      if (error) refused.push({ bytes: one.bytes, reason: describeError(error) });
+  if (check.count === 0) return landedOf(0);
+  await learnProducts(warehouse, check.products);
+
+  /** @returns the error if the database refuses a record. */
+  async function land(body: Buffer | string): Promise<Error | undefined> {
+    const values = [body, check.fields, replaceBefore ?? null, check.lacking];
+    const landing = () => plannedRowsOf<Written>(warehouse, 'land_reviews', ...values);
+    const rows = await orRefusal(warehouse.landings(landing));
+    if (rows instanceof Error) return rows;
+    written.inserted += rows[0]?.inserted ?? 0;
+    written.updated += rows[0]?.updated ?? 0;
+    return undefined;
+  }
+  if (check.faults.length === 0 && !(await land(rawBody))) return landedOf(0);
+  const records = recordsOf({ rawBody, check });
+  const refused: Refused[] = records.filter((one) => one.reason !== undefined);
+  const sound = records.filter((one) => one.reason === undefined);
+  if (sound.length > 0 && (await land(`[${sound.map(({ json }) => json).join()}]`))) {
+    for (const { bytes, json } of sound) {
+      const error = await land(`[${json}]`);
+      if (error) refused.push({ bytes, reason: describeError(error) });
     }
   }
-  const open = await refuse(trx, refused);
-  sum.refused = open;
-  sum.unchanged += refused.length - open;
-  return sum;
-}
-
-const landedOf = ({ inserted, updated }: Written, count: number): Landed => ({
-  inserted,
-  updated,
-  unchanged: count - inserted - updated,
-  refused: 0,
-});
-
-/** Runs `work` behind a savepoint: an error of the data leaves the transaction usable, any other one is thrown. */
-async function inSavepoint<T>(trx: Db, work: () => Promise<T>): Promise<T | Error> {
-  await sql`savepoint landing`.execute(trx);
-  try {
-    const result = await work();
-    await sql`release savepoint landing`.execute(trx);
-    return result;
-  } catch (error) {
-    if (!isErrorOfTheData(error)) throw error;
-    await sql`rollback to savepoint landing`.execute(trx);
-    return error;
-  }
+  return landedOf(await refuse(warehouse.db, refused));
 }
 
 type Refused = { bytes: Buffer; reason: string };
@@ -137,15 +107,15 @@ type Refused = { bytes: Buffer; reason: string };
  *
  * @returns how many are open: a person may have discarded others.
  */
-async function refuse(trx: Db, records: readonly Refused[]): Promise<number> {
+async function refuse(db: Db, records: readonly Refused[]): Promise<number> {
   const deadLetters = records.map(deadLetterOf).sort((a, b) => (a.key < b.key ? -1 : 1));
-  const put = await inSavepoint(trx, () => putDeadLetters(trx, deadLetters));
+  const put = await orRefusal(putDeadLetters(db, deadLetters));
   if (!(put instanceof Error)) return put;
   let open = 0;
   for (const one of deadLetters) {
-    const stored = await inSavepoint(trx, () => putDeadLetters(trx, [one]));
+    const stored = await orRefusal(putDeadLetters(db, [one]));
     // What jsonb cannot hold in any form is kept as the text it came as.
-    open += stored instanceof Error ? await putDeadLetters(trx, [{ ...one, payload: one.text() }]) : stored;
+    open += stored instanceof Error ? await putDeadLetters(db, [{ ...one, payload: one.text() }]) : stored;
   }
   return open;
 }
