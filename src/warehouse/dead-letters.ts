@@ -114,10 +114,8 @@ export function deadLettersAtEnd(
 
 /** Opens these again if they were discarded. A webhook keeps nothing that could be retried. */
 export const reopenDiscarded = (db: Db, ids: readonly number[]) => write(db)`
-  update sync.dead_letters d set resolved_at = null, is_discarded = false
-  where id = any(${ids}) and is_discarded and kind <> 'webhook' and not exists (
-    select from sync.dead_letters o where o.kind = d.kind and o.key = d.key and o.resolved_at is null
-  )`;
+  update sync.dead_letters set resolved_at = null, is_discarded = false
+  where id = any(${ids}) and is_discarded and kind <> 'webhook'`;
 
 /** Another attempt at the record of a dead letter has failed. @param reason as `describeError` gives it, masked. */
 export const failAgain = (db: Db, id: number, reason: string) => write(db)`
