@@ -8,12 +8,12 @@
 -- @columns: names. @typed_columns: names and types. @record_values: values. @column_names: names as texts.
 -- @assignments: the value after a version that replaces the kept one, also of extra.
 -- @newest_values, @kept_values: what of these values, and of those in the table, is compared.
--- @is_another: whether the id stands for another review than the one of the row.
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
 -- 3. A list does not show comments, and a review alone may lack fields (docs/interface.md, "Review"): what that kind of
---    response does not show, it does not erase, unless the id stands for another review.
+--    response does not show, it does not erase. If the service uses an id again, for another review, the old comments stay
+--    until that review is read by its id (6).
 -- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
 -- 5. A review that is written is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
 -- 6. A review whose number of comments has moved is to be read by its id (0019_replies.sql).
@@ -40,8 +40,7 @@ written as (
   where (select count(*) from earlier) >= 0
   -- So that two pages with the same reviews do not lock each other out.
   order by r.id
-  on conflict (id) do update set /*@assignments*/ deleted_at = null, synced_at = now(),
-    first_seen_at = case when false /*@is_another*/ then now() else kept.first_seen_at end
+  on conflict (id) do update set /*@assignments*/ deleted_at = null, synced_at = now()
   where kept.deleted_at is not null
     or (
       (excluded.updated_at >= kept.updated_at or kept.synced_at < $3::timestamptz)

@@ -71,15 +71,6 @@ export const lackingAlone = (record: object): string[] => lackingOf([...alwaysSh
 const changeable = [...butId, 'extra'];
 
 /**
- * The service has reused this id for another review. It no longer has the review in our row: a service whose backup was
- * restored uses ids again. The creation date of a review can be corrected (docs/interface.md, "Reviews"), so the date
- * alone says it only of a row that is marked deleted.
- */
-const isAnother =
-  '(kept.created_at <> excluded.created_at and (kept.deleted_at is not null ' +
-  'or (kept.product_id, kept.user_code) is distinct from (excluded.product_id, excluded.user_code)))';
-
-/**
  * The part of a column's value that is compared. Links to videos are valid for seven days: only their number is
  * compared, until the stored links are about to expire. A list of `video_urls` that is no array counts as one link.
  */
@@ -94,17 +85,15 @@ function compared(name: string, value: string): string {
 
 /**
  * The value of a column after a version that replaces the kept one. `$2` are the names of the fields that a review alone
- * shows; null: a list. `$4` are the columns that stay (`lackingInList`, `lackingAlone`). An id that is used for another
- * review after a deletion keeps nothing.
+ * shows; null: a list. `$4` are the columns that stay (`lackingInList`, `lackingAlone`).
  */
 function newest(name: string): string {
   if (name === 'extra') {
     const ofList = `jsonb_strip_nulls(jsonb_build_object('comments', kept.extra -> 'comments'))`;
-    const rest = `case when $2::text[] is null then ${ofList} else kept.extra - $2::text[] end`;
-    return `case when ${isAnother} then '{}' else ${rest} end || excluded.extra`;
+    return `case when $2::text[] is null then ${ofList} else kept.extra - $2::text[] end || excluded.extra`;
   }
-  const isKept = `('${name}' = any ($4::text[])${notInLists.includes(name) ? ` or excluded.${name} is null` : ''})`;
-  return `case when ${isKept} and not ${isAnother} then kept.${name} else excluded.${name} end`;
+  const isKept = `'${name}' = any ($4::text[])${notInLists.includes(name) ? ` or excluded.${name} is null` : ''}`;
+  return `case when ${isKept} then kept.${name} else excluded.${name} end`;
 }
 
 const each = (columns: readonly string[], text: (name: string) => string) =>
@@ -126,5 +115,4 @@ export const reviewLists: Readonly<Record<string, string>> = {
   assignments: each(changeable, (name) => `${name} = ${newest(name)}`),
   kept_values: each(changeable, (name) => compared(name, `kept.${name}`)),
   newest_values: each(changeable, (name) => compared(name, newest(name))),
-  is_another: `or ${isAnother}`,
 };
