@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -103,12 +103,8 @@ export const sortedJson = (value: unknown): string | undefined =>
   );
 
 /** A key for a record without a key: the same for the same fields in any order, as the warehouse gives them back. */
-export function contentKey(record: unknown): string {
-  const digest = createHash('sha256')
-    .update(sortedJson(record) ?? '')
-    .digest('hex');
-  return `sha256:${digest.slice(0, 32)}`;
-}
+export const contentKey = (record: unknown): string =>
+  `sha256:${hash('sha256', sortedJson(record) ?? '', 'hex').slice(0, 32)}`;
 
 /**
  * A value as JSON that jsonb accepts: NUL and lone surrogates, which jsonb refuses, become the six characters of their

@@ -1,4 +1,5 @@
 import { isStorable, isTooLong, longestCode, normalText } from '../base/codes.ts';
+import { isRecord, parsedJson } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
 
 /**
@@ -103,12 +104,12 @@ const oneOf =
 function options(raw: RawRow, name: string): Record<string, string> {
   const value = text(raw, name);
   const expected = 'expected an object whose values are texts or numbers, such as {"Size": "L"}';
-  const parsed = value === undefined ? {} : (parsedJson(value) ?? {});
+  const parsed = value === undefined ? {} : parsedJson(value);
   if (isNothing(parsed)) return {};
-  if (kindOf(parsed) !== 'an object') throw new RowFault(`${name} is ${kindOf(parsed)}, ${expected}`);
+  if (!isRecord(parsed)) throw new RowFault(`${name} is ${shownValue(parsed ?? value)}, ${expected}`);
   const entries = Object.entries(parsed).filter(([, one]) => !isNothing(one));
   const other = entries.find(([, one]) => typeof one === 'object');
-  if (other) throw new RowFault(`${name} has a value that is ${kindOf(other[1])}, ${expected}`);
+  if (other) throw new RowFault(`${name} has a value that is ${shownValue(other[1])}, ${expected}`);
   const texts = entries.map(([key, one]) => [normalText(key), normalText(String(one))] as const);
   if (!texts.flat().every(isStorable)) {
     throw new RowFault(`${name} holds a character that cannot be stored (${unstorable})`);
@@ -119,22 +120,6 @@ function options(raw: RawRow, name: string): Record<string, string> {
 /** PHP writes an object without fields as `[]`, and a form writes nothing as `""`. */
 const isNothing = (value: unknown): boolean =>
   value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
-
-/** The value; text that is not JSON at all comes back as that text. */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  if (typeof value === 'object') return 'an object';
-  return typeof value === 'string' ? 'a text' : `a ${typeof value}`;
-}
 
 /** What a column of the contract holds. A date without zone is read in SHOP_TIME_ZONE. */
 export type ColumnKind = 'key' | 'text' | 'timestamptz' | 'numeric' | 'integer' | 'bigint' | 'jsonb';

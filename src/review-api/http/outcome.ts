@@ -1,4 +1,5 @@
 import { explainError } from '../../base/hints.ts';
+import { parsedJson } from '../../base/json-text.ts';
 import { mask } from '../../base/mask.ts';
 import { durationText } from '../../base/time/duration.ts';
 import {
@@ -206,12 +207,11 @@ export function errorText(body: string, secrets: readonly (string | undefined)[]
 }
 
 function plainText(body: string): string {
-  let text: string;
-  try {
-    text = [...fieldTexts(JSON.parse(body))].join('; ');
-  } catch {
-    text = body.replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ');
-  }
+  const json = parsedJson(body);
+  const text =
+    json === undefined
+      ? body.replace(/<(script|style|head)\b[\s\S]*?<\/\1>/gi, ' ').replace(/<[^>]*>/g, ' ')
+      : [...fieldTexts(json)].join('; ');
   // Postgres stores no NUL: a gap or a dead letter with such a reason could not be written.
   return text
     .toWellFormed()
