@@ -28,7 +28,7 @@ const rowsOfAFetch = 2000;
  * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read), which may be idle for
  * as long as a file takes to write. Only one process at a time does so: no other statement of ours takes this kind of
  * lock, which stops no reader and no writer of the row. Touched keys are counted first, so that the versions of months are
- * those of the rows. What is touched meanwhile gets a version of its own.
+ * those of the rows. What is touched between the count and the snapshot gets its version with the next count.
  *
  * @throws DatabaseError, see isLockedOut, while another process is at it.
  */
@@ -49,7 +49,10 @@ async function openSnapshot(trx: Db) {
     select order_salt as salt, time_zone as "timeZone",
       to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "takenAt"
     from sync.settings`;
-  const months = await rowsOf<{ name: string; version: string }>(trx, 'month_versions');
+  const months = await listOf<{ name: string; version: string }>(trx)`
+    select case when isfinite(month) then regexp_replace(month::text, '-01( BC)?$', '\\1') else '' end as name,
+      md5(string_agg(counted_at::text, ' ' order by counted_at)) as version
+    from sync.product_counts where month < 'infinity' group by month`;
   const found = await rowsOf<{ name: string; columns: BiColumn[]; definition: string }>(trx, 'views_of_bi');
   const views = new Map(found.map(({ name, ...view }) => [name, view]));
   return {
