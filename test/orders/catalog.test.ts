@@ -234,6 +234,8 @@ test('an order carries its customer’s grade, also one that is made again or re
   const sent = writes(world);
   await counts(world);
   expect(writes(world)).toEqual(sent);
+  // Only a grade that the list does not show is asked for by its id.
+  expect(world.service.requests()).toMatchObject({ 'GET /v1/user_grades/:id': 1 });
   // A grade and an order that failed are tried again together, the grade first.
   await world.shop(
     `insert into g (code, name) values ('G9', 'Bronze'); insert into o (code, user_grade_code) values ('B', 'G9')`,

@@ -1,4 +1,3 @@
-import { isUsableCode } from '../../base/codes.ts';
 import type { Counts } from '../../base/counts.ts';
 import {
   type CallOptions,
@@ -9,50 +8,35 @@ import {
 import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { fingerprint } from '../plan/desired-order.ts';
 import { isSameText } from '../plan/same-value.ts';
-import { openRecords, readCatalogRows } from './catalog-record.ts';
+import { openCatalog } from './catalog.ts';
 
 /**
  * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). The service gives a grade
  * no code, so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
  *
- * 1. Read the grade by its link. A grade that was deleted there (404) is created again, with a new id; the next run of the
- *    orders pushes the orders with the old id again.
+ * 1. Find the grade by its link: in the list of all grades, or, if the list does not show it, by its id. A grade that was
+ *    deleted there (404) is created again, with a new id; the next run of the orders pushes the orders with the old id again.
  * 2. Create or change what is new or changed. Clear the icon of a grade that has none in the shop any more.
  *
  * A grade that the shop deletes stays at the service.
  */
 export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
-  const { db, signal } = deps;
-  const rows = (await deps.shop.catalog('user_grades')) ?? [];
-  const { byCode, deadLetters } = readCatalogRows('user_grade', rows, readUserGrade);
-  const inShop = new Set(rows.map(({ row }) => row.code).filter(isUsableCode));
-  const isIconSelected = rows.some(({ row }) => 'icon_url' in row);
-  const records = await openRecords(deps, 'user_grade', deadLetters);
-  const links = await catalogLinks(db, 'user_grade');
-  let pushed = 0;
-
-  for (const [code, grade] of byCode) {
-    signal.throwIfAborted();
-    const isWithoutIcon = isIconSelected && grade.iconUrl === undefined;
-    const hash = fingerprint({ ...grade, isWithoutIcon });
-    const link = links.get(code);
-    let isUnchanged = false;
-    const current = await records.attempt(grade, async (options) => {
-      const linked = link && (await gradeOf(deps, link.id, options));
-      isUnchanged = linked !== undefined && link?.fingerprint === hash;
-      const there = linked ?? (await findOrCreate(deps, grade, inShop, options));
-      if (!isUnchanged) await changeGrade(deps, grade, there, isWithoutIcon, options);
+  const catalog = await openCatalog(deps, 'user_grade', readUserGrade, ['icon_url', 'iconUrl']);
+  let listed: Promise<TheirGrade[]> | undefined;
+  for (const grade of catalog.byCode.values()) {
+    await catalog.push(grade, async (options) => {
+      const id = catalog.links.get(grade.code)?.id;
+      if (id !== undefined) listed ??= allGrades(deps);
+      const known = (await listed)?.find((one) => one.id === id);
+      const linked = known ?? (id === undefined ? undefined : await gradeOf(deps, id, options));
+      if (linked && catalog.isUnchanged(grade)) return undefined;
+      const there = linked ?? (await findOrCreate(deps, grade, catalog.codes, options));
+      await changeGrade(deps, grade, there, catalog.isCleared(grade), options);
       return there;
     });
-    if (current === undefined || isUnchanged) continue;
-    await saveCatalogLink(db, 'user_grade', { code, id: current.id, fingerprint: hash });
-    pushed += 1;
   }
-
-  await records.end();
-  return rows.length === 0 ? {} : { user_grades: rows.length, ...(pushed > 0 && { user_grades_pushed: pushed }) };
+  return catalog.end();
 }
 
 const allGrades = async ({ api }: OrderDeps): Promise<TheirGrade[]> =>
