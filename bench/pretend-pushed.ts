@@ -38,7 +38,16 @@ export async function pretendPushed(urls: {
       // No two of these orders have codes that are alike, so none is looked up.
       { db } as OrderDeps,
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
-      { deletes: 'off' },
+      {
+        rights: {
+          trigger: 'backfill',
+          allowRemovals: false,
+          contactMaxAgeDays: 0,
+          deletes: 'off',
+          createdIn: { start: undefined, end: undefined },
+        },
+        now: () => new Date(),
+      },
     );
     const orders = read.flatMap(({ order }) => order ?? []);
     const rows = orders.map(({ body, fingerprint, order, lines }) => {

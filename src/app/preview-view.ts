@@ -28,7 +28,8 @@ const reasons: Readonly<Record<NonNullable<OrderPreview['nothingToSend']>, strin
 };
 
 function requestsPart(previewed: OrderPreview): Part[] {
-  const { requests, nothingToSend, withheld, isYoung, looksFirstFor, linesNotSent } = previewed;
+  const { requests, nothingToSend, withheld, isYoung, looksFirstFor, difference } = previewed;
+  const linesNotSent = (requests.length > 0 && difference?.linesNotSent) || [];
   const title = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
   if (title === undefined) return [];
   const because = isYoung
@@ -49,9 +50,9 @@ function requestsPart(previewed: OrderPreview): Part[] {
 const requestText = ({ method, path, body }: SentRequest): string =>
   body === undefined ? `${method} ${path}` : `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
 
-function servicePart({ atService, lookupFault, difference, shop, service }: OrderPreview): Part {
+function servicePart({ lookupFault, difference, shop, service }: OrderPreview): Part {
   if (lookupFault !== undefined) return part(`The service could not be asked about the order: ${lookupFault}`);
-  if (atService === 'absent') return part('The service has no such order.');
+  if (!service) return part('The service has no such order.');
   if (difference) return part(comparisonLines(difference).join('\n'));
   return shop ? part('Nothing could be compared.') : part('The service has the order', [], serviceTables(service));
 }

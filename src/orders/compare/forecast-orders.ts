@@ -2,8 +2,9 @@ import type { RawOrder } from '../../shop/orders.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { isNeverPushed } from '../plan/order-memory.ts';
+import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { ordersByCreation } from '../select/orders-by-day.ts';
-import { type ComparedOrder, openPlans } from './look-at-order.ts';
+import { type ComparedOrder, compareOrders } from './look-at-order.ts';
 
 export type OrdersForecast = {
   orders: number;
@@ -35,7 +36,7 @@ export async function forecastOrders(
   pages: AsyncIterable<RawOrder[]>,
   rights: PushRights,
 ): Promise<OrdersForecast> {
-  const plans = await openPlans(deps, rights);
+  const planning = await beginPlanning(deps, rights);
   const [customers, withContact] = [new Set<string>(), new Set<string>()];
   const faults = new Map<string, { reason: string; count: number; example: string }>();
   const fault = (reason: string, example: string) => {
@@ -47,12 +48,12 @@ export async function forecastOrders(
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
-    for (const { code, order, memory, plan, deadLetter } of await plans.read(raws)) {
+    for (const { code, order, memory, plan, deadLetter } of await readOrders(deps, raws, planning)) {
       if (deadLetter) fault(deadLetter.reason, code);
       for (const { reason, key } of order?.faulty ?? []) fault(reason, key);
       sums.waitingLines += order?.waiting.length ?? 0;
       if (plan?.nothing) sums.unchanged += 1;
-      if (!order || !plan || plan.nothing) continue;
+      if (!order || plan.nothing) continue;
       sums.toSend += 1;
       if (order.order.deletedAt && rights.deletes === 'send') sums.toDelete += 1;
       sums.requests += plan.requests.length + (isNeverPushed(memory.link) ? order.lines.length : 0);
@@ -81,14 +82,14 @@ export type BackfillDiff = {
  * compared. Sends nothing but GET, at most three requests an order; writes nothing.
  */
 export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: number): Promise<BackfillDiff> {
-  const plans = await openPlans(deps, rights);
+  const planning = await beginPlanning(deps, rights);
   const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
   for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
-    const toSend = (await plans.read(raws)).filter(({ plan }) => !plan?.nothing);
+    const toSend = (await readOrders(deps, raws, planning)).filter(({ plan }) => !plan?.nothing);
     diff.unchanged += raws.length - toSend.length;
-    diff.orders.push(...(await plans.compare(toSend.slice(0, limit - diff.orders.length))));
+    diff.orders.push(...(await compareOrders(deps, toSend.slice(0, limit - diff.orders.length), planning)));
     diff.isCut = diff.orders.length >= limit;
     if (diff.isCut) break;
   }

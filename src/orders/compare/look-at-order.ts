@@ -1,26 +1,20 @@
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
-import type { RawOrder } from '../../shop/orders.ts';
-import { warehouseNow } from '../../warehouse/index.ts';
 import { orderLines } from '../../warehouse/orders/order-links.ts';
-import { ageClock, type PushRights } from '../contact-rule.ts';
+import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import type { DesiredOrder } from '../plan/desired-order.ts';
 import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
-import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
-import { type OrderPlan, planOrder } from '../plan/plan-order.ts';
-import { type ReadOrder, readOrders } from '../plan/read-orders.ts';
+import { memoryOf, type Shown } from '../plan/order-memory.ts';
+import { planOrder } from '../plan/plan-order.ts';
+import type { Planning, ReadOrder } from '../plan/read-orders.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 
-/** An order of the shop with what is remembered of it, as the service shows it, and what a push would send. */
-export type PlannedOrder = ReadOrder & {
-  memory: OrderMemory;
+/** An order as the service shows it. `plan`: what a push that followed now would send. */
+export type SeenOrder = ReadOrder & {
   shown: Shown;
   /** Why it is not known what the service has. */
   lookupFault?: string;
-  /** Undefined: its rows cannot be sent. */
-  plan: OrderPlan | undefined;
 };
 
 /** Looks an order up at the service. @throws the client's errors where the service as a whole fails. */
@@ -28,7 +22,7 @@ export async function lookUp(
   deps: OrderDeps,
   code: string,
   orderId: number | null | undefined,
-): Promise<Pick<PlannedOrder, 'shown' | 'lookupFault'>> {
+): Promise<Pick<SeenOrder, 'shown' | 'lookupFault'>> {
   const found = await findOrder(deps, { code, orderId }, openRequests(deps)).catch((error: unknown) => {
     // Without a connection, what the shop and the warehouse have is shown all the same.
     if (!(error instanceof UnavailableError && error.retryable)) throw error;
@@ -57,11 +51,11 @@ export type ComparedOrder = {
 };
 
 /** If an order that the shop has deleted stays at the service, lines that the service lacks are no difference. */
-function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): ComparedOrder {
-  const { code, order, deadLetter, lookupFault, shown, plan } = planned;
+function comparedOrder(seen: SeenOrder, deletes: PushRights['deletes']): ComparedOrder {
+  const { code, order, deadLetter, lookupFault, shown, plan } = seen;
   const difference = plan?.difference && withoutPersonalData(plan.difference);
   const as = (kind: ComparedOrder['kind'], reason?: string): ComparedOrder => ({ code, kind, reason, difference });
-  if (!order || !plan) return as('dead letter', deadLetter?.reason);
+  if (!order) return as('dead letter', deadLetter?.reason);
   if (plan.nothing === 'deleted in the shop') return as('deleted');
   if (!difference) return as('not compared', lookupFault ?? plan.memory.stop?.reason);
   if (shown === 'absent') return as('missing');
@@ -74,34 +68,23 @@ function comparedOrder(planned: PlannedOrder, deletes: PushRights['deletes']): C
   return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
 }
 
-/** Plans orders as a push with these rights would that followed now. Sends nothing but GET. */
-export async function openPlans(deps: OrderDeps, rights: PushRights) {
-  const { db } = deps;
-  const now = ageClock(deps.now, await warehouseNow(db));
-  const planOf = (order: DesiredOrder | undefined, shown: Shown, memory: OrderMemory) =>
-    order && planOrder(order, shown, memory, rights, now());
-  const look = async (ours: PlannedOrder): Promise<PlannedOrder> => {
-    const { code, order, memory } = ours;
-    const seen = await lookUp(deps, code, memory.orderId);
-    return { ...ours, ...seen, plan: planOf(order, seen.shown, memory) };
-  };
-  return {
-    now,
-    /** With the requests that a run would send first. Asks the service nothing. */
-    async read(raws: readonly RawOrder[]): Promise<PlannedOrder[]> {
-      const read = await readOrders(deps, raws, rights);
-      const codes = read.map(({ code }) => code);
-      const lines = await orderLines(db, codes);
-      return read.map((one) => {
-        const memory = memoryOf(one.link, lines.get(one.code));
-        return { ...one, memory, shown: 'unknown', plan: planOf(one.order, 'unknown', memory) };
-      });
-    },
-    look,
-    /** Side by side. Asks the service nothing about orders that cannot be read. */
-    async compare(some: readonly PlannedOrder[]): Promise<ComparedOrder[]> {
-      const looked = some.map((one) => deps.slots(async () => (one.order ? look(one) : one)));
-      return (await Promise.all(looked)).map((one) => comparedOrder(one, rights.deletes));
-    },
-  };
+/** Looks an order up, and plans it as a push would that followed now. Sends nothing but GET. */
+export async function look(deps: OrderDeps, ours: ReadOrder, { rights, now }: Planning): Promise<SeenOrder> {
+  const { code, order } = ours;
+  const { link } = ours.memory;
+  const memory = memoryOf(link, (await orderLines(deps.db, [code])).get(code));
+  const seen = await lookUp(deps, code, memory.orderId);
+  if (!order) return { ...ours, ...seen, memory };
+  return { ...ours, ...seen, memory, plan: planOrder(order, seen.shown, memory, rights, now()) };
+}
+
+/** Compares orders side by side. Asks the service nothing about orders that cannot be read. */
+export async function compareOrders(
+  deps: OrderDeps,
+  some: readonly ReadOrder[],
+  planning: Planning,
+): Promise<ComparedOrder[]> {
+  const compare = async (one: ReadOrder) =>
+    comparedOrder(one.order ? await look(deps, one, planning) : { ...one, shown: 'unknown' }, planning.rights.deletes);
+  return Promise.all(some.map((one) => deps.slots(() => compare(one))));
 }

@@ -1,13 +1,15 @@
 import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
-import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { type LineLinkRow, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { memoryOf } from '../plan/order-memory.ts';
 import type { OrderPlan, PlannedRequests } from '../plan/plan-order.ts';
+import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { wireOf } from '../push/send.ts';
-import { lookUp, openPlans } from './look-at-order.ts';
+import { look } from './look-at-order.ts';
 
 /** The order that a person asks for, at both ends. */
 type OrderView = {
@@ -24,16 +26,16 @@ type OrderView = {
 };
 
 async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
+  const planning = await beginPlanning(deps, rights);
   const [raw] = await deps.shop.orders([asked]);
   const code = raw?.order.code ?? asked;
-  const link = (await orderLinks(deps.db, [code])).get(code);
-  const plans = await openPlans(deps, rights);
-  const [ours] = raw ? await plans.read([raw]) : [];
-  const planned = ours && (await plans.look(ours));
-  const { shown, lookupFault } = planned ?? (await lookUp(deps, code, link?.orderId));
+  const [ours] = raw ? await readOrders(deps, [raw], planning) : [];
+  const link = ours ? undefined : (await orderLinks(deps.db, [code])).get(code);
+  const seen = await look(deps, ours ?? { code, memory: memoryOf(link) }, planning);
+  const { shown, lookupFault, plan } = seen;
   const service = typeof shown === 'string' ? undefined : shown;
-  const view: OrderView = { code, shop: raw, service, lookupFault, difference: planned?.plan?.difference };
-  return { view, link, planned, first: ours?.plan, now: plans.now() };
+  const view: OrderView = { code, shop: raw, service, lookupFault, difference: plan?.difference };
+  return { view, seen, first: ours?.plan, now: planning.now() };
 }
 
 /** A request as a push sends it. */
@@ -53,33 +55,27 @@ export type OrderPreview = OrderView & {
   isYoung: boolean | undefined;
   /** The code of another order: once the service has shown that this one is not the same, customer and lines follow. */
   looksFirstFor: string | undefined;
-  /** Lines that are not sent, and why. */
-  linesNotSent: { lineCode: string; reason: string }[];
-  atService: 'found' | 'absent' | 'failed';
 };
 
 /**
  * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
  */
 export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
-  const { view, planned, first, now } = await lookAt(deps, asked, rights);
-  const { order, deadLetter } = planned ?? {};
+  const { view, seen, first, now } = await lookAt(deps, asked, rights);
+  const { order, deadLetter } = seen;
   // A run that does not know yet that the service shows another order sends its first requests.
-  const stop = planned?.plan?.memory.stop;
-  const plan = stop ? first : planned?.plan;
+  const stop = seen.plan?.memory.stop;
+  const plan = stop ? first : seen.plan;
   const { difference } = view;
-  const isSent = (stop ?? difference) !== undefined && plan?.nothing !== 'deleted in the shop';
   const createdAt = order?.order.createdAt;
   return {
     ...view,
     fault: (deadLetter ?? stop)?.reason,
     nothingToSend: view.shop === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing,
-    requests: plan && isSent ? sentRequests(plan, difference?.orderId) : [],
+    requests: plan && (stop ?? difference) ? sentRequests(plan, difference?.orderId) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
     looksFirstFor: plan?.looksFirstFor,
-    linesNotSent: (isSent && difference?.linesNotSent) || [],
-    atService: view.service ? 'found' : view.lookupFault === undefined ? 'absent' : 'failed',
   };
 }
 
@@ -93,7 +89,7 @@ export const sentRequests = ({ requests }: PlannedRequests, orderId: number | un
 /** Name, e-mail address and phone number are only said to be there. */
 export type OrderExplanation = OrderView & {
   link: OrderLink | undefined;
-  lines: LineLinkRow[];
+  lines: readonly LineLinkRow[];
   deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
 };
 
@@ -102,13 +98,13 @@ export type OrderExplanation = OrderView & {
  * nothing.
  */
 export async function explainOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderExplanation> {
-  const { view, link } = await lookAt(deps, asked, rights);
+  const { view, seen } = await lookAt(deps, asked, rights);
   const { code, shop, service, difference } = view;
   return {
     ...view,
     shop: shop && { ...shop, order: withoutContact(shop.order) },
-    link,
-    lines: (await orderLines(deps.db, [code])).get(code) ?? [],
+    link: seen.memory.link,
+    lines: seen.memory.lines,
     deadLetters: await deadLettersOfOrder(deps.db, code),
     service: service && withoutContact(service),
     difference: service && difference && withoutPersonalData(difference),

@@ -3,10 +3,10 @@ import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { makeDue } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { missingInShop } from '../plan/read-orders.ts';
+import { beginPlanning, missingInShop, readOrders } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
 import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
-import { type ComparedOrder, openPlans } from './look-at-order.ts';
+import { type ComparedOrder, compareOrders } from './look-at-order.ts';
 
 /**
  * Numbers of orders. `orders`: those of the shop that were read. `equal`: of these, the same in every field that the service
@@ -62,12 +62,12 @@ export async function verifyOrders(
   { repair: mustRepair, rights }: { repair: boolean; rights: PushRights },
 ): Promise<OrderVerification> {
   const { db, shop, signal } = deps;
-  const plans = await openPlans(deps, rights);
+  const planning = await beginPlanning(deps, rights);
   const report = nothingCompared();
   const toRepair: string[] = [];
   for await (const raws of ordersByCreation(shop, rights.createdIn)) {
     signal.throwIfAborted();
-    for (const one of await plans.compare(await plans.read(raws))) {
+    for (const one of await compareOrders(deps, await readOrders(deps, raws, planning), planning)) {
       enter(report, one);
       if (isToRepair(one)) toRepair.push(one.code);
     }
@@ -88,10 +88,10 @@ async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRig
   // Not those that were never pushed: if the repair breaks off, no other run is to push them with contact (promise 7).
   await makeDue(deps.db, codes);
   const counts = await pushOrders(deps, codes, rights);
-  const plans = await openPlans(deps, rights);
+  const planning = await beginPlanning(deps, rights);
   const left = new Set(codes);
   for await (const raws of inPages(deps.shop, codes))
-    for (const { code, kind } of await plans.compare(await plans.read(raws)))
+    for (const { code, kind } of await compareOrders(deps, await readOrders(deps, raws, planning), planning))
       if (kind === 'equal' || kind === 'deleted') left.delete(code);
   const leftCodes = [...left].slice(0, listedAtMost);
   return { repaired: codes.length - left.size, left: left.size, leftCodes, counts };

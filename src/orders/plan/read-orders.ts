@@ -3,22 +3,33 @@ import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import type { Order } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import { warehouseNow } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
 import { alikeOrders, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { productIds } from '../../warehouse/orders/products.ts';
-import type { PushRights } from '../contact-rule.ts';
+import { ageClock, type PushRights } from '../contact-rule.ts';
 import { dayMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
-import { isNeverPushed } from './order-memory.ts';
+import { isNeverPushed, memoryOf, type OrderMemory } from './order-memory.ts';
+import { type OrderPlan, planOrder } from './plan-order.ts';
+
+/** By what orders are planned. `readAt`: the warehouse's clock just before they were read. `now`: the clock of ages. */
+export type Planning = { rights: PushRights; readAt: Date; now: () => Date };
+
+/** Call it before the orders are read from the shop. */
+export async function beginPlanning({ db, now }: Pick<OrderDeps, 'db' | 'now'>, rights: PushRights): Promise<Planning> {
+  const readAt = await warehouseNow(db);
+  return { rights, readAt, now: ageClock(now, readAt) };
+}
 
 /**
- * An order of the shop, and what is remembered of it. `code`: as its row shows it. An order that cannot be read, or must not
- * be sent, is a dead letter.
+ * An order of the shop, and what is remembered of it but for its lines. `code`: as its row shows it. `plan`: what a run sends
+ * before it has looked at the service. An order that cannot be read, or must not be sent, is a dead letter.
  */
-export type ReadOrder = { code: string; raw: RawOrder; link: OrderLink | undefined } & (
-  | { order: DesiredOrder; deadLetter?: undefined }
-  | { order?: undefined; deadLetter: NewDeadLetter }
+export type ReadOrder = { code: string; memory: OrderMemory } & (
+  | { order: DesiredOrder; plan: OrderPlan; deadLetter?: undefined }
+  | { order?: undefined; plan?: undefined; deadLetter?: NewDeadLetter }
 );
 
 /**
@@ -45,7 +56,7 @@ export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, co
 export async function readOrders(
   { db }: Pick<OrderDeps, 'db'>,
   raws: readonly RawOrder[],
-  { deletes }: Pick<PushRights, 'deletes'>,
+  { rights, now }: Pick<Planning, 'rights' | 'now'>,
 ): Promise<ReadOrder[]> {
   const productCodes = raws.flatMap(({ lines }) => lines.flatMap((line) => line.product_code ?? []));
   const products = await productIds(db, productCodes);
@@ -58,11 +69,12 @@ export async function readOrders(
   const alikeOf = Map.groupBy(alike, ({ orderCode }) => orderCode);
   return raws.map((raw): ReadOrder => {
     const code = codeOf(raw);
-    const own = { code, raw, link: links.get(code) };
-    const order = desiredOrder(raw, products, grades, deletes, alikeOf.get(code));
+    const link = links.get(code);
+    const own = { code, memory: memoryOf(link) };
+    const order = desiredOrder(raw, products, grades, rights.deletes, alikeOf.get(code));
     if (!('lines' in order)) return { ...own, deadLetter: order };
-    const fault = otherOrderFault(order.order, own.link) ?? faultOfAlike(order, own.link);
-    if (fault === undefined) return { ...own, order };
+    const fault = otherOrderFault(order.order, link) ?? faultOfAlike(order, link);
+    if (fault === undefined) return { ...own, order, plan: planOrder(order, 'unknown', own.memory, rights, now()) };
     const [shownCode] = order.alike.flatMap((one) => one.shownCode ?? []);
     return { ...own, deadLetter: orderDeadLetter(raw.order, fault, shownCode) };
   });

@@ -13,18 +13,13 @@ import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
-import { otherOrderFault, type ReadOrder } from '../plan/read-orders.ts';
+import { otherOrderFault, type Planning, type ReadOrder } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
 import { countsOf, recordOf } from './record.ts';
 import { learn, type Result, sendAll } from './send.ts';
 
 /** What the orders of one slice share. */
-export type SlicePush = {
-  rights: PushRights;
-  /** The warehouse's clock just before the orders were read from the shop. */
-  readAt: Date;
-  /** The clock of ages, see ageClock. */
-  now: () => Date;
+export type SlicePush = Planning & {
   breaker: Breaker;
   /** The order as it is in the shop now; undefined if the shop does not have it. */
   readAgain(code: string): Promise<ReadOrder | undefined>;

@@ -3,15 +3,12 @@ import { IncompleteError, ReviewSyncError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { openBatch } from '../../warehouse/batch.ts';
-import { warehouseNow } from '../../warehouse/index.ts';
 import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
-import { ageClock, type PushRights } from '../contact-rule.ts';
+import type { PushRights } from '../contact-rule.ts';
 import { leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import type { DesiredOrder } from '../plan/desired-order.ts';
-import { memoryOf } from '../plan/order-memory.ts';
-import { planOrder } from '../plan/plan-order.ts';
-import { readOrders, readSlice } from '../plan/read-orders.ts';
+import { beginPlanning, readOrders, readSlice } from '../plan/read-orders.ts';
 import { openBreaker } from '../requests.ts';
 import { pushOrder, type SlicePush } from './push-order.ts';
 
@@ -37,10 +34,10 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
  */
 async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const { db, shop } = deps;
-  const readAt = await warehouseNow(db);
+  const planning = await beginPlanning(deps, rights);
   const { raws, gone } = await readSlice(deps, codes);
   await requireLines(deps, raws);
-  const read = await readOrders(deps, raws, rights);
+  const read = await readOrders(deps, raws, planning);
   if (gone.length > 0)
     deps.log.warn(
       { orders: gone.slice(0, 20) },
@@ -49,25 +46,24 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const deadLetters = read.flatMap(({ deadLetter }) => deadLetter ?? []);
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
-  const now = ageClock(deps.now, readAt);
   const {
     unchanged = [],
     'deleted in the shop': deleted = [],
     changed = [],
   } = Object.groupBy(
     read.filter((one) => one.order !== undefined),
-    ({ order, link }) => planOrder(order, 'unknown', memoryOf(link), rights, now()).nothing ?? 'changed',
+    ({ plan }) => plan.nothing ?? 'changed',
   );
   // The code that an order was planned by may differ in case from the order's own: the own code is the one to remember.
   const shown = new Set(raws.map(({ order }) => order.code));
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
   const readAgain = openBatch(async (some: string[]) => {
-    const again = await readOrders(deps, await shop.orders(some), rights);
+    const again = await readOrders(deps, await shop.orders(some), planning);
     return some.map((code) => again.find((one) => one.code === code));
   });
   const toPush = changed.map(({ order }) => order);
-  const pushed = await pushAll(deps, toPush, { rights, readAt, now, breaker: openBreaker(), readAgain });
+  const pushed = await pushAll(deps, toPush, { ...planning, breaker: openBreaker(), readAgain });
   const counts = { orders: raws.length, orders_unchanged: unchanged.length, orders_failed: deadLetters.length };
   return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }

@@ -1,11 +1,12 @@
 import type { Counts } from '../../base/counts.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
-import { contactFields, isContactLeftToSync, type PushRights } from '../contact-rule.ts';
+import { contactFields, isContactLeftToSync } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
 import { heldReason, keptFields } from '../plan/plan-order.ts';
+import type { Planning } from '../plan/read-orders.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import type { Result } from './send.ts';
 
@@ -14,7 +15,7 @@ export function recordOf(
   order: DesiredOrder,
   { link, isNew }: LeasedOrder,
   memory: OrderMemory,
-  { rights, readAt, now }: { rights: PushRights; readAt: Date; now: () => Date },
+  { rights, readAt, now }: Planning,
 ): PushRecord {
   const { createdAt, deletedAt, userGradeCode } = order.order;
   const failures = failuresOf(order, memory);
