@@ -17,9 +17,13 @@ import { type FailureKind, failuresInARow, type RequestLimits } from './limits.t
  */
 export type Sent<T> =
   | { kind: 'done'; value: T; attempts: number }
-  | { kind: 'absent' }
-  | { kind: 'unknown'; reason: string }
-  | { kind: 'failed'; reason: string; failure: FailureKind; isRefused?: true };
+  | { kind: 'absent' | 'unknown' | 'failed'; reason: string; failure: FailureKind; isRefused?: true };
+
+export const absent = {
+  kind: 'absent',
+  reason: 'the service answers 404 to a request about it',
+  failure: 'transient',
+} as const;
 
 /** Statuses that say something about the record that was sent. */
 const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];
@@ -50,8 +54,8 @@ export function openRequests(
       const value = await request({ giveUpAfterMs, beforeSend });
       return { kind: 'done', value, attempts };
     } catch (error) {
-      if (error instanceof NotFoundError) return { kind: 'absent' };
-      if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message };
+      if (error instanceof NotFoundError) return absent;
+      if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message, failure: 'transient' };
       if (error instanceof RefusedError) {
         // 403 and others are about access or a proxy: the same request may soon succeed.
         const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';

@@ -26,7 +26,7 @@ import {
 } from '../../src/orders/plan/same-value.ts';
 import { recordOf } from '../../src/orders/push/record.ts';
 import { findOrder, learn, type Result, sendAll } from '../../src/orders/push/send.ts';
-import { openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
+import { absent, openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
 import { inPages } from '../../src/orders/select/orders-by-day.ts';
 import {
   AuthenticationError,
@@ -264,7 +264,7 @@ describe('retryDelayMs', () => {
 describe('what is known after a request', () => {
   const content = { product_id: 7, price: '5', product_options: {} };
   const known = { lineCode: '1', subOrderId: 4, content, isOurs: true, idsBefore: null };
-  const [lost, absent] = [{ kind: 'unknown', reason: 'lost' } as const, { kind: 'absent' } as const];
+  const lost = { kind: 'unknown', reason: 'lost', failure: 'transient' } as const;
   const broken = { kind: 'failed', reason: '500', failure: 'transient' } as const;
   const refused = { kind: 'failed', reason: '422', failure: 'permanent', isRefused: true } as const;
   const done = (value: unknown = undefined) => ({ kind: 'done', value, attempts: 1 }) as const;

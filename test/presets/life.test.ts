@@ -7,7 +7,7 @@ import { orderDeps } from '../../src/app/deps.ts';
 import { presetFolder, readPresets } from '../../src/app/init/presets.ts';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
-import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
+import { verifyOrders } from '../../src/orders/compare/compare-orders.ts';
 import { createMysqlDatabase, hasMariadb } from '../harness/servers.ts';
 import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { openTables } from '../harness/shop-servers.ts';

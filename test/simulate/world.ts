@@ -3,7 +3,7 @@ import { jobs } from '../../jobs/index.ts';
 import { orderDeps, reviewDeps } from '../../src/app/deps.ts';
 import { ownPushRights } from '../../src/app/run-rights.ts';
 import { retryDeadLetters } from '../../src/background/retry-dead-letters.ts';
-import { verifyOrders } from '../../src/orders/compare/verify-orders.ts';
+import { verifyOrders } from '../../src/orders/compare/compare-orders.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { endRun } from '../../src/runs/end-run.ts';
 import { named } from '../../src/runs/job.ts';

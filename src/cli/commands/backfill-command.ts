@@ -9,7 +9,8 @@ import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
-import { diffBackfill, forecastOrders } from '../../orders/compare/forecast-orders.ts';
+import { diffBackfill } from '../../orders/compare/compare-orders.ts';
+import { forecastOrders } from '../../orders/compare/forecast-orders.ts';
 import type { PushRights } from '../../orders/contact-rule.ts';
 import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import {

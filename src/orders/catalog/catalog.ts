@@ -66,7 +66,6 @@ export async function openCatalog<T extends { code: string }>(
       const attempt = breaker.begin(failing.has(code));
       const sent = await openRequests(deps)(send);
       if (sent.kind === 'failed' && sent.failure === 'transient') attempt.failed(sent.reason);
-      if (sent.kind === 'absent') return fail(record, 'the review service has no such record (404)');
       if (sent.kind !== 'done') return fail(record, sent.reason);
       attempt.responded();
       if (typeof sent.value === 'string') return fail(record, sent.value);

@@ -3,8 +3,6 @@ import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { isNeverPushed } from '../plan/order-memory.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
-import { ordersByCreation } from '../select/orders-by-day.ts';
-import { type ComparedOrder, compareOrders } from './look-at-order.ts';
 
 export type OrdersForecast = {
   orders: number;
@@ -65,33 +63,4 @@ export async function forecastOrders(
   }
   const byCount = [...faults.values()].sort((a, b) => b.count - a.count);
   return { ...sums, faults: byCount, reachable: customers.size, withContact: withContact.size };
-}
-
-export type BackfillDiff = {
-  /** Orders read from the shop. */
-  read: number;
-  /** Orders that cost no request: unchanged since they were pushed, or deleted in the shop before. */
-  unchanged: number;
-  orders: ComparedOrder[];
-  /** True: there may be more orders in the range; `limit` ended the comparison. */
-  isCut: boolean;
-};
-
-/**
- * Compares the orders that a backfill of these rights would send with what the service has, until `limit` of them were
- * compared. Sends nothing but GET, at most three requests an order; writes nothing.
- */
-export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: number): Promise<BackfillDiff> {
-  const planning = await beginPlanning(deps, rights);
-  const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
-  for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
-    deps.signal.throwIfAborted();
-    diff.read += raws.length;
-    const toSend = (await readOrders(deps, raws, planning)).filter(({ plan }) => !plan?.nothing);
-    diff.unchanged += raws.length - toSend.length;
-    diff.orders.push(...(await compareOrders(deps, toSend.slice(0, limit - diff.orders.length), planning)));
-    diff.isCut = diff.orders.length >= limit;
-    if (diff.isCut) break;
-  }
-  return diff;
 }

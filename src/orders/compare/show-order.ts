@@ -9,7 +9,7 @@ import { memoryOf } from '../plan/order-memory.ts';
 import type { OrderPlan, PlannedRequests } from '../plan/plan-order.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { wireOf } from '../push/send.ts';
-import { look } from './look-at-order.ts';
+import { look } from './compare-orders.ts';
 
 /** The order that a person asks for, at both ends. */
 type OrderView = {

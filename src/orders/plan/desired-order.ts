@@ -63,6 +63,8 @@ export function desiredOrder(
   const body: OrderBody = order.deletedAt ? withoutContact : whole;
   const unlinkedGrade = whole.user_grade_id === undefined ? grade : undefined;
   const parts = readLines(order, raw.lines, products);
+  // Nobody will correct a line of an order that the shop has deleted, or wait for its product.
+  if (order.deletedAt) Object.assign(parts, { waiting: [], faulty: [] });
   const { lines, waiting, faulty } = parts;
   return {
     code: order.code,

@@ -44,12 +44,15 @@ export function compareOrder(
   const links = detail ? memory.lines : memory.lines.filter(isPending);
   const unit = detail && unitOf(order, detail, links, memory.accepted !== undefined);
   const notPushed = new Set([...waiting, ...faulty, ...memory.failures].flatMap(({ lineCode }) => lineCode ?? []));
-  const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode));
+  const { deletedAt } = order.order;
+  // An order that the shop has deleted, and that stays at the service, gets no more lines.
+  const isAdded = (lineCode: string) => !deletedAt || links.some((link) => link.lineCode === lineCode);
+  const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode) && isAdded(lineCode));
   const isSelected = (column: string) => column in (raw.lines[0] ?? {});
   const found = subOrderDifference(detail?.sub_orders ?? [], pushed, links, notPushed, isSelected, unit);
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
   // A line without a usable code may be the line of any sub-order.
-  const keepsAll = order.order.deletedAt !== undefined || raw.lines.some((row) => !isUsableCode(row.line_code));
+  const keepsAll = deletedAt !== undefined || raw.lines.some((row) => !isUsableCode(row.line_code));
   const keptGrade = `the grade ${grade} is not at the service yet; the order keeps the grade that was sent before, if any`;
   return {
     orderId: detail?.id,

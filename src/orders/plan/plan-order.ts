@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { isSameCode } from '../../base/codes.ts';
 import { type OrderBody, type OrderDetail, sentAmount } from '../../review-api/index.ts';
 import {
@@ -165,19 +164,11 @@ function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): Order
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;
 
-/** First changes, then removals, then creations. What is only to be remembered of a line is remembered. */
+/** First changes, then removals, then creations. */
 function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLines: boolean): PlannedRequests {
-  const changes = found.matched.flatMap(inParts);
-  // A request whose response was lost may have changed the others, or somebody else.
-  const asWanted = new Map(found.matched.map(({ lineCode, content }) => [lineCode, content]));
-  for (const { lineCode } of changes) asWanted.delete(lineCode);
-  const lines = found.links.map((link) => {
-    const content = asWanted.get(link.lineCode) ?? link.content;
-    return isDeepStrictEqual(link.content, content) ? link : { ...link, content };
-  });
   const removals = mayRemoveLines ? found.remove : [];
-  const requests = [...changes, ...removals, ...found.create];
-  return { requests, memory: { ...memory, lines, held: found.remove.length - removals.length } };
+  const requests = [...found.matched.flatMap(inParts), ...removals, ...found.create];
+  return { requests, memory: { ...memory, lines: found.links, held: found.remove.length - removals.length } };
 }
 
 /** First the values, then what is to be emptied: a service that refuses an empty value holds nothing else back. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { SubOrder, SubOrderBody, SubOrderPatch } from '../../review-api/index.ts';
 import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
 import { type Line, type SubOrderContent, sentOf } from './desired-order.ts';
@@ -99,32 +100,27 @@ export function subOrderDifference(
   for (const line of lines) {
     const { lineCode, content } = line;
     const own = linkOf.get(lineCode);
-    const found = ofLines.get(lineCode);
-    const link = found?.link ?? own;
-    const isOfShop = (field: string) => isSelected(field) || (link !== undefined && hasValue(link.content, field));
-    if (isHidden(own, content)) {
-      // Whether it has another product by now is not known, and it may have reviews.
-      const fields = Object.keys(content).filter((field) => field !== 'product_id' && isOfShop(field));
-      const { subOrderId } = own;
-      matched.push({ kind: 'change', ...line, subOrderId, fields: [], body: bodyOf(content, fields), isHidden: true });
-    } else if (found) {
-      const subOrderId = found.one.id;
-      const fields = lineDifferences(content, found, unit).filter(
-        ({ field, shop }) => shop !== null || isOfShop(field),
-      );
-      const body = bodyOf(
-        content,
-        fields.map(({ field }) => field),
-      );
-      matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden: false });
-      if (own?.subOrderId === subOrderId) continue;
-      const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
-      linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
-    } else {
+    const hidden = isHidden(own, content) ? hiddenEntry(own) : undefined;
+    const found = hidden ?? ofLines.get(lineCode);
+    if (!found) {
       const sent = own && isPending(own) ? own : undefined;
       create.push({ kind: 'create', lineCode, body: sentOf(content), isSentAgain: sent !== undefined });
       const idsBefore = sent?.idsBefore ?? shown.map(({ id }) => id);
       linkOf.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore });
+      continue;
+    }
+    const link = found.link ?? own;
+    const isOfShop = (field: string) => isSelected(field) || (link !== undefined && hasValue(link.content, field));
+    const fields = lineDifferences(content, found, unit).filter(({ field, shop }) => shop !== null || isOfShop(field));
+    const body = bodyOf(content, fields);
+    const subOrderId = found.one.id;
+    matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden: hidden !== undefined });
+    if (own?.subOrderId !== subOrderId) {
+      const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
+      linkOf.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
+    } else if (fields.length === 0 && !isDeepStrictEqual(own.content, content)) {
+      // A request whose response was lost may have changed it, or somebody else.
+      linkOf.set(lineCode, { ...own, content });
     }
   }
   for (const lineCode of untouched) {
@@ -179,6 +175,12 @@ function isCopy(entry: Entry, link: LineLink, entries: readonly Entry[], unit: M
 
 /** A sub-order, with the link that leads to it. Its options and its price in a form that can be compared. */
 type Entry = { one: SubOrder; link: LineLink | undefined; options: string; cents: bigint | undefined };
+
+/** Nothing of it is known: whether it has another product by now, or reviews. */
+const hiddenEntry = (link: LineLink & { subOrderId: number }): Entry => {
+  const one = { id: link.subOrderId, product_id: null, price: null } as SubOrder;
+  return { one, link, options: '', cents: undefined };
+};
 
 /**
  * Gives each line the sub-order that fits it best, by `rankOf`.
@@ -350,8 +352,8 @@ const hasValue = (content: SubOrderContent, field: string): boolean =>
     : Boolean(content[field as keyof SubOrderContent]);
 
 /** The body of a request that changes these fields. A field without a value is emptied. */
-function bodyOf(content: SubOrderContent, fields: readonly string[]): SubOrderPatch {
+function bodyOf(content: SubOrderContent, fields: readonly FieldDifference[]): SubOrderPatch {
   const { product_options: options } = content;
   const wanted: SubOrderPatch = { ...content, product_options: Object.keys(options).length === 0 ? null : options };
-  return sentOf(Object.fromEntries(fields.map((field) => [field, wanted[field as keyof SubOrderPatch] ?? null])));
+  return sentOf(Object.fromEntries(fields.map(({ field }) => [field, wanted[field as keyof SubOrderPatch] ?? null])));
 }

@@ -17,10 +17,9 @@ export function recordOf(
   memory: OrderMemory,
   { rights, readAt, now }: Planning,
 ): PushRecord {
-  const { createdAt, deletedAt, userGradeCode } = order.order;
+  const { waiting, faulty } = order;
+  const { createdAt, userGradeCode } = order.order;
   const failures = failuresOf(order, memory);
-  // Nobody will correct a line of an order that the shop has deleted, or wait for its product.
-  const { waiting, faulty } = deletedAt ? { waiting: [], faulty: [] } : order;
   const kinds: FailureKind[] = [...failures.map(({ failure }) => failure), ...faulty.map(() => 'transient' as const)];
   const failedPushes = kinds.length === 0 ? 0 : link.fingerprint === order.fingerprint ? link.failedPushes + 1 : 1;
   const kind = kinds.includes('transient') ? 'transient' : 'permanent';
@@ -47,7 +46,7 @@ export function recordOf(
     orderedAt: createdAt,
     lines,
     waiting,
-    deadLetters: deadLettersOf({ ...order, faulty }, failures),
+    deadLetters: deadLettersOf(order, failures),
   };
 }
 

@@ -7,7 +7,7 @@ import { alikeFault } from '../plan/desired-order.ts';
 import type { OrderMemory, PushFailure, Shown } from '../plan/order-memory.ts';
 import { emptyFields, isRemoval, type OrderRequest, type PlannedRequests } from '../plan/plan-order.ts';
 import type { LineLink, LineRequest } from '../plan/sub-orders.ts';
-import type { Send, Sent } from '../requests.ts';
+import { absent, type Send, type Sent } from '../requests.ts';
 
 /** How a request ended. The value of a done `find` or `post order` is an OrderDetail, that of a `create` has its id. */
 type OrderResult = { request: Exclude<OrderRequest, LineRequest>; sent: Sent<unknown> };
@@ -36,7 +36,7 @@ export async function sendAll(
       ? await sendOne((options) => wire.call(api, options))
       : await findOrder(deps, { code, orderId }, sendOne);
     // A 404 to a removal: the next look tells whether it is gone, or the service only has no such request.
-    const sent: Sent<unknown> = answer.kind === 'done' && answer.value === false ? { kind: 'absent' } : answer;
+    const sent: Sent<unknown> = answer.kind === 'done' && answer.value === false ? absent : answer;
     results.push({ request, sent } as Result);
     const isDone = sent.kind === 'done';
     if (isDone && isRemoval(request))
@@ -98,8 +98,8 @@ export async function findOrder(
   if (known && (isOurs || (known.kind !== 'done' && known.kind !== 'absent'))) return known;
   const found = await sendOne((options) => orders.getByCode(code, options));
   const isOther = found.kind === 'done' && !isSameCode(found.value.code, code);
-  if (known && (isOther || found.kind === 'failed')) return { kind: 'absent' };
-  if (known && found.kind === 'done' && (await isOfAnother(db, code, found.value.id))) return { kind: 'absent' };
+  if (known && (isOther || found.kind === 'failed')) return absent;
+  if (known && found.kind === 'done' && (await isOfAnother(db, code, found.value.id))) return absent;
   if (isOther) return { kind: 'failed', reason: alikeFault(found.value.code), failure: 'permanent' };
   if (found.kind !== 'failed') return found;
   return { ...found, reason: `the service does not look orders up by code: ${found.reason}` };
@@ -138,18 +138,17 @@ function learnOfOrder(
   shown: Shown,
   { request, sent }: OrderResult,
 ): { memory: OrderMemory; shown: Shown } {
-  const failure = failureOf(sent);
   switch (request.kind) {
     case 'find':
       if (sent.kind === 'done') return { memory, shown: sent.value as OrderDetail };
       if (sent.kind === 'absent') return { memory, shown: 'absent' };
-      return { memory: { ...memory, stop: memory.failedDeletion ?? failure }, shown };
+      return { memory: { ...memory, stop: memory.failedDeletion ?? failureOf(sent) }, shown };
     case 'delete order':
       if (sent.kind === 'done') return { memory, shown: 'absent' };
-      if (sent.kind === 'absent') return { memory: { ...memory, failedDeletion: failure }, shown: 'unknown' };
-      if (sent.kind === 'failed' && sent.isRefused) return { memory: { ...memory, failedDeletion: failure }, shown };
+      if (sent.isRefused) return { memory: { ...memory, failedDeletion: failureOf(sent) }, shown };
+      if (sent.kind === 'absent') return { memory: { ...memory, failedDeletion: failureOf(sent) }, shown: 'unknown' };
       // A service that responds with 500 may have done it, or do it later.
-      return { memory: { ...memory, failedDeletion: { ...failure, isUnknown: true } }, shown: 'unknown' };
+      return { memory: { ...memory, failedDeletion: { ...failureOf(sent), isUnknown: true } }, shown: 'unknown' };
     case 'post order': {
       if (sent.kind === 'done') {
         const detail = sent.value as OrderDetail;
@@ -158,8 +157,9 @@ function learnOfOrder(
       const { accepted, refused } = memory;
       // An empty value that the service accepted before is not what it refuses now.
       const empty = emptyFields(request.body).filter((field) => accepted?.body[field as keyof OrderBody] !== null);
-      const isRefused = empty.length > 0 && (failure.failure === 'permanent' || accepted !== undefined);
-      return { memory: { ...memory, ...(isRefused ? { refused: [...refused, ...empty] } : { stop: failure }) }, shown };
+      const isRefused = empty.length > 0 && (sent.failure === 'permanent' || accepted !== undefined);
+      const failure = isRefused ? { refused: [...refused, ...empty] } : { stop: failureOf(sent) };
+      return { memory: { ...memory, ...failure }, shown };
     }
     default:
       return request satisfies never;
@@ -209,10 +209,4 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
 }
 
 /** Why a request was not done. */
-function failureOf(sent: Sent<unknown>): PushFailure {
-  if (sent.kind === 'failed') return { reason: sent.reason, failure: sent.failure };
-  return {
-    reason: sent.kind === 'unknown' ? sent.reason : 'the service answers 404 to a request about it',
-    failure: 'transient',
-  };
-}
+const failureOf = ({ reason, failure }: PushFailure): PushFailure => ({ reason, failure });

@@ -1,12 +1,122 @@
 import type { Counts } from '../../base/counts.ts';
+import { describeError } from '../../base/errors.ts';
+import { UnavailableError } from '../../review-api/index.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
-import { makeDue } from '../../warehouse/orders/order-links.ts';
+import { makeDue, orderLines } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { beginPlanning, missingInShop, readOrders } from '../plan/read-orders.ts';
+import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { memoryOf, type Shown } from '../plan/order-memory.ts';
+import { planOrder } from '../plan/plan-order.ts';
+import { beginPlanning, missingInShop, type Planning, type ReadOrder, readOrders } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
+import { findOrder } from '../push/send.ts';
+import { openRequests } from '../requests.ts';
 import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
-import { type ComparedOrder, compareOrders } from './look-at-order.ts';
+
+/** An order as the service shows it. `plan`: what a push that followed now would send. */
+export type SeenOrder = ReadOrder & {
+  shown: Shown;
+  /** Why it is not known what the service has. */
+  lookupFault?: string;
+};
+
+/** Looks an order up at the service. @throws the client's errors where the service as a whole fails. */
+export async function lookUp(
+  deps: OrderDeps,
+  code: string,
+  orderId: number | null | undefined,
+): Promise<Pick<SeenOrder, 'shown' | 'lookupFault'>> {
+  const found = await findOrder(deps, { code, orderId }, openRequests(deps)).catch((error: unknown) => {
+    // Without a connection, what the shop and the warehouse have is shown all the same.
+    if (!(error instanceof UnavailableError && error.retryable)) throw error;
+    return { kind: 'failed' as const, reason: describeError(error) };
+  });
+  if (found.kind === 'done') return { shown: found.value };
+  return found.kind === 'absent' ? { shown: 'absent' } : { shown: 'unknown', lookupFault: found.reason };
+}
+
+/**
+ * How an order of the shop compares with the service.
+ *
+ * - `equal`: the same in every field that the service shows.
+ * - `deleted`: the shop marks it as deleted, and it was never pushed, or the service does not have it.
+ * - `missing`: the service does not have it.
+ * - `differs`: `difference` has the fields.
+ * - `not compared`: the service could not be asked, or shows another order; or a line cannot be read.
+ * - `dead letter`: its rows cannot be sent.
+ */
+export type ComparedOrder = {
+  code: string;
+  kind: 'equal' | 'deleted' | 'missing' | 'differs' | 'not compared' | 'dead letter';
+  reason: string | undefined;
+  /** Without the customer's name, e-mail address and phone number. */
+  difference: OrderDifference | undefined;
+};
+
+function comparedOrder(seen: SeenOrder): ComparedOrder {
+  const { code, order, deadLetter, lookupFault, shown, plan } = seen;
+  const difference = plan?.difference && withoutPersonalData(plan.difference);
+  const as = (kind: ComparedOrder['kind'], reason?: string): ComparedOrder => ({ code, kind, reason, difference });
+  if (!order) return as('dead letter', deadLetter?.reason);
+  if (plan.nothing === 'deleted in the shop') return as('deleted');
+  if (!difference) return as('not compared', lookupFault ?? plan.memory.stop?.reason);
+  if (shown === 'absent') return as('missing');
+  if (isDifferent(difference)) return as('differs');
+  // A line that waits for its product id can be compared later.
+  const [line] = order.faulty;
+  return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
+}
+
+/** Looks an order up, and plans it as a push would that followed now. Sends nothing but GET. */
+export async function look(deps: OrderDeps, ours: ReadOrder, { rights, now }: Planning): Promise<SeenOrder> {
+  const { code, order } = ours;
+  const { link } = ours.memory;
+  const memory = memoryOf(link, (await orderLines(deps.db, [code])).get(code));
+  const seen = await lookUp(deps, code, memory.orderId);
+  if (!order) return { ...ours, ...seen, memory };
+  return { ...ours, ...seen, memory, plan: planOrder(order, seen.shown, memory, rights, now()) };
+}
+
+/** Compares orders side by side. Asks the service nothing about orders that cannot be read. */
+export async function compareOrders(
+  deps: OrderDeps,
+  some: readonly ReadOrder[],
+  planning: Planning,
+): Promise<ComparedOrder[]> {
+  const compare = async (one: ReadOrder) =>
+    comparedOrder(one.order ? await look(deps, one, planning) : { ...one, shown: 'unknown' });
+  return Promise.all(some.map((one) => deps.slots(() => compare(one))));
+}
+
+export type BackfillDiff = {
+  /** Orders read from the shop. */
+  read: number;
+  /** Orders that cost no request: unchanged since they were pushed, or deleted in the shop before. */
+  unchanged: number;
+  orders: ComparedOrder[];
+  /** True: there may be more orders in the range; `limit` ended the comparison. */
+  isCut: boolean;
+};
+
+/**
+ * Compares the orders that a backfill of these rights would send with what the service has, until `limit` of them were
+ * compared. Sends nothing but GET, at most three requests an order; writes nothing.
+ */
+export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: number): Promise<BackfillDiff> {
+  const planning = await beginPlanning(deps, rights);
+  const diff: BackfillDiff = { read: 0, unchanged: 0, orders: [], isCut: false };
+  for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
+    deps.signal.throwIfAborted();
+    diff.read += raws.length;
+    const toSend = (await readOrders(deps, raws, planning)).filter(({ plan }) => !plan?.nothing);
+    diff.unchanged += raws.length - toSend.length;
+    diff.orders.push(...(await compareOrders(deps, toSend.slice(0, limit - diff.orders.length), planning)));
+    diff.isCut = diff.orders.length >= limit;
+    if (diff.isCut) break;
+  }
+  return diff;
+}
 
 /**
  * Numbers of orders. `orders`: those of the shop that were read. `equal`: of these, the same in every field that the service
