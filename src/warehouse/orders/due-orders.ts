@@ -72,6 +72,8 @@ export type WaitingLines = {
   orders: number;
   /** A line of the order that has waited longest; undefined if no line waits. */
   oldest: Oldest | undefined;
+  /** A code that a line waits for, and one that the service is known to have and that differs only in case. */
+  similar?: { productCode: string; knownCode: string } | undefined;
 };
 type Oldest = { orderCode: string; lineCode: string; productCode: string; since: Date };
 
@@ -82,7 +84,11 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
   const oldest = await firstOf<Oldest>(db)`
     select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
     from (${waitingLinesOf}) as waiting order by waiting_since, order_code, line_code limit 1`;
-  return { ...counts, oldest };
+  const similar = await firstOf<WaitingLines['similar'] & object>(db)`
+    select product_code as "productCode", known.code as "knownCode" from (${waitingLinesOf}) as waiting
+    join (select product_code as code from sync.product_links) as known
+      on lower(known.code collate "default") = lower(product_code collate "default") limit 1`;
+  return { ...counts, oldest, similar };
 }
 
 const isWaitingForGrade = sql`user_grade_code is not null and user_grade_id is null`;
