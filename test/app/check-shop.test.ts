@@ -2,31 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { checkQueryCosts } from '../../src/app/doctor/check-query-costs.ts';
-import {
-  areDays,
-  checkDates,
-  checkDays,
-  checkStatuses,
-  checkSums,
-  shareOfLines,
-} from '../../src/app/doctor/check-shop-values.ts';
-
-const days = (time: string, count = 10) => Array.from({ length: count }, (_, n) => `2026-03-${10 + n}T${time}Z`);
-
-test.each([
-  ['midnight in Seoul', days('15:00:00.000000'), true],
-  ['midnight in Vienna, in winter and summer', [...days('23:00:00.000000', 5), ...days('22:00:00.000000', 5)], true],
-  ['midnight and another time', [...days('15:00:00.000000'), '2026-03-20T15:00:00.000001Z'], false],
-  ['midnight, nine times', days('15:00:00.000000', 9), false],
-])('changes at %s are days without a time: %#', (_, dates, expected) => {
-  expect(areDays(dates)).toBe(expected);
-});
-
-test('a change dated at the beginning of its day is a warning', () => {
-  const levels = (now: string) => checkDays(true, days('00:00:00.000000'), now, 'mysql').map(({ level }) => level);
-  expect(levels('2026-03-19T14:00:00Z')).toEqual(['warning']);
-  expect(levels('2026-03-18T14:00:00Z')).toEqual([]);
-});
+import { checkDates, checkStatuses, checkSums, shareOfLines } from '../../src/app/doctor/check-shop-values.ts';
 
 const now = '2026-03-01T18:00:00Z';
 

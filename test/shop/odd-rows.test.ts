@@ -62,8 +62,10 @@ worldTest(title, async ({ openWorld }) => {
   expect(kept).toMatchObject([{ payload: { code: 'O07' } }]);
   await world.shop(`update l set odd = '1'; update o set created_at = now() where code = 'O09'`);
   const doctor = await world.cli('doctor');
-  expect(doctor.status).toBe(1);
-  for (const part of ['orders.sql: a row cannot be read', 'ms to find the lines of 20 orders'])
+  for (const part of [
+    'warning  orders.sql: 1 of 20 rows would not be synced, such as: orders.sql: a row cannot be read',
+    'ms to find the lines of 20 orders',
+  ])
     expect(doctor.stdout).toContain(part);
   expect(doctor.stdout).not.toContain('could not be run');
   await world.shop(`update o set odd = '12' where code = 'O07'`);

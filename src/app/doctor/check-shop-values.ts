@@ -1,6 +1,4 @@
-import { isSameCode } from '../../base/codes.ts';
 import { counted } from '../../base/counts.ts';
-import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import type { RawRow } from '../../shop/rows.ts';
 import type { SqlDialect } from '../../shop/sql-text.ts';
@@ -67,12 +65,6 @@ const codeText = (code: string) =>
     ? JSON.stringify(code)
     : `a text of ${code.length} characters`;
 
-/** Fewer dates prove nothing about the time of day. */
-const leastDates = 10;
-
-/** Whether dates (ISO 8601 in UTC) are days without a time. */
-export const areDays = (dates: readonly string[]): boolean => dates.length >= leastDates && dates.every(isMidnight);
-
 /** Midnight of each zone is at a quarter of an hour in UTC. */
 const isMidnight = (date: string) => /T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(date);
 
@@ -122,12 +114,6 @@ const nextDay: Readonly<Record<SqlDialect, string>> = {
   mysql: 'cast(<day> + interval 1 day as datetime)',
 };
 
-/** The day before `:since`, from which a feed of such days has to be read. */
-const dayBeforeSince: Readonly<Record<SqlDialect, string>> = {
-  postgres: ":since - interval '1 day'",
-  mysql: ':since - interval 1 day',
-};
-
 /** The next step for a wrong date: how the query says the zone of a date that has none, or the end of a day. */
 const correctZone = (name: string, dialect: SqlDialect) =>
   `correct the rows; select ${nextDay[dialect]} for a day without its time; or say the zone: ` +
@@ -135,68 +121,3 @@ const correctZone = (name: string, dialect: SqlDialect) =>
     ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
     : 'SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
       `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`);
-
-const changeColumn = (isFeed: boolean) =>
-  isFeed ? (['changed_orders.sql', 'changed_at'] as const) : (['orders.sql', 'updated_at'] as const);
-
-/** Changes that runs cannot work with: dated in the future, or without a time of day. */
-export async function checkChanges(shop: Shop, now: string): Promise<Finding[]> {
-  const isFeed = await shop.hasFeed();
-  const [file, name] = changeColumn(isFeed);
-  const since = async (minutes: number) => {
-    const after = { at: new Date(Date.parse(now) + minutes * 60_000).toISOString(), code: '' };
-    return (await shop.orderCodes({ axis: 'updated', after, size: 1000 })).keys;
-  };
-  const dates = (await since(-2 * 1440)).map(({ at }) => at);
-  const days = checkDays(isFeed, dates, now, shop.dialect);
-  // The dates of orders.sql are checked with its other columns.
-  if (days.length > 0 || !isFeed) return days;
-  const ahead = (await since(1)).filter(({ at }) => !isEndOfToday(at, now));
-  if (ahead[0] === undefined) return [];
-  const what = `${file}: ${name} of ${counted(ahead.length, 'order')} is in the future, such as ${ahead[0].at} (order ${ahead[0].code})`;
-  return [warning(what, correctZone(name, shop.dialect))];
-}
-
-/** New orders that are looked for in the change feed. */
-const newestOrders = 50;
-
-/**
- * New orders that the change feed does not show, as if its date is null until the first change, or is read in another zone: they
- * wait for the next rescan. Nothing is known if more has changed than one page shows.
- *
- * @param orders the newest first.
- */
-export async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], now: string): Promise<Finding[]> {
-  if (!(await shop.hasFeed())) return [];
-  const ageMs = ({ order }: RawOrder) => Date.parse(now) - Date.parse(order.created_at ?? '');
-  const recent = orders.filter((one) => ageMs(one) >= aheadMs && ageMs(one) < 2 * 86_400_000).slice(0, newestOrders);
-  const oldest = recent.at(-1)?.order.created_at;
-  if (!oldest) return [];
-  const after = { at: new Date(Date.parse(oldest) - aheadMs).toISOString(), code: '' };
-  const { keys, next } = await shop.orderCodes({ axis: 'updated', after, size: 1000 });
-  const missing = recent.filter(({ order }) => !keys.some(({ code }) => isSameCode(code, order.code ?? '')));
-  if (next || missing.length <= recent.length * mostRare) return [];
-  const what =
-    `changed_orders.sql does not show ${missing.length} of the newest ${recent.length} orders, such as ${missing[0]?.order.code}: ` +
-    'new orders wait for the next sync reconcile';
-  return [
-    warning(what, 'take a branch on the date of creation; and see whether the dates of all branches are in one zone'),
-  ];
-}
-
-/**
- * Runs begin at the time of the newest change they saw, or of the first push: they pass over a change that is dated at
- * the beginning of its day. Dated at the end of its day, it is read by each run of the day.
- */
-export function checkDays(isFeed: boolean, dates: readonly string[], now: string, dialect: SqlDialect): Finding[] {
-  const newest = dates.at(-1) ?? '';
-  if (!areDays(dates) || Date.parse(newest) > Date.parse(now)) return [];
-  const what =
-    `${changeColumn(isFeed).join(': ')} is midnight of some time zone in all of the newest ${dates.length} changes, such as ${newest}: ` +
-    'a day without a time. Runs pass over changes that are made later on the day of the first push';
-  const condition = isFeed ? ` where <day> >= ${dayBeforeSince[dialect]}` : '';
-  const hint =
-    'select the date with its time, without a cast to date; where the shop keeps only the day: ' +
-    `${nextDay[dialect]}${condition}, so that each run reads the changes of the day again`;
-  return [warning(what, hint)];
-}

@@ -3,14 +3,18 @@ import { isUsableCode } from '../../base/codes.ts';
 import { codesText, counted } from '../../base/counts.ts';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
+import { readCatalogRows } from '../../orders/catalog/catalog-record.ts';
+import { desiredOrder } from '../../orders/plan/desired-order.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import type { ShopFacts } from '../../shop/driver.ts';
 import type { Shop } from '../../shop/index.ts';
 import { keylessAtMost, type RawOrder } from '../../shop/orders.ts';
-import { type RawRow, type Read, readCategory, readOrder, readOrderLine, readUserGrade } from '../../shop/rows.ts';
+import { type RawRow, type Read, readCategory, readOrder, readUserGrade } from '../../shop/rows.ts';
 import { isShopTimeout } from '../../shop/session.ts';
+import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
+import type { CatalogKind } from '../../warehouse/orders/catalog-links.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
-import { checkChanges, checkDates, checkNewOrders, checkStatuses, checkSums } from './check-shop-values.ts';
+import { checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
 import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /**
@@ -32,8 +36,8 @@ export async function checkShop(shop: Shop, sqlDir: string): Promise<Finding[]> 
     return [
       ...checkServer(facts),
       ...(broken.length > 0 ? broken : await ofOrders()),
-      ...(await checkCatalog(shop, 'categories', readCategory)),
-      ...(await checkCatalog(shop, 'user_grades', readUserGrade)),
+      ...(await checkCatalog(shop, 'categories', 'category', readCategory)),
+      ...(await checkCatalog(shop, 'user_grades', 'user_grade', readUserGrade)),
     ];
   } catch (error) {
     return [databaseFault('cannot be used', error, 'SHOP_DATABASE_URL')];
@@ -86,10 +90,10 @@ async function guarded(file: string, check: () => Promise<Finding[]>): Promise<F
   }
 }
 
-const correctRows = 'correct the rows, or the query; each waits as a dead letter until then';
+const correctRows =
+  'correct the rows, or the query, in which a join may multiply rows; each waits as a dead letter until then';
 const correctOrLeaveOut = 'correct the rows, or leave them out of the query';
 const sameCode = 'let order_lines.sql select as order_code what orders.sql selects as code';
-const eachOnce = 'let the query give each once: a join may multiply rows';
 
 async function checkOrders(shop: Shop): Promise<Finding[]> {
   const { orders, linesWithoutOrderCode } = await shop.orderSample();
@@ -100,15 +104,12 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   }
   const linesFault = await shop.linesFault();
   const orphans = `order_lines.sql: ${counted(linesWithoutOrderCode, 'row')} without order_code: no order will show them`;
-  const now = await shop.now();
   const findings = [
-    ...checkRows(orders, lines),
+    ...checkRows(orders),
     ...(linesFault === undefined ? [] : [fault(linesFault, sameCode)]),
     ...keyless,
     ...applying(warning, [[linesWithoutOrderCode > 0, orphans, correctOrLeaveOut]]),
-    ...checkDates(orders, now, shop.dialect),
-    ...(await checkChanges(shop, now)),
-    ...(await checkNewOrders(shop, orders, now)),
+    ...checkDates(orders, await shop.now(), shop.dialect),
   ];
   // A fault, such as lines that a join repeats, explains their sum.
   const sums = findings.some(({ level }) => level === 'fault') ? [] : checkSums(orders);
@@ -117,30 +118,23 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   if (lines.length === 0) {
     return [warning('order_lines.sql fits, but the orders have no line', 'see whether its conditions are right')];
   }
-  return [
-    ...ofValues,
-    ok(`orders.sql fits the contract: ${counted(orders.length, 'row')}, all right`),
-    ok(`order_lines.sql fits the contract: ${counted(lines.length, 'row')}, all right`),
-  ];
+  return [...ofValues, isFine('orders.sql', orders), isFine('order_lines.sql', lines)];
 }
 
-/** Rows that would become dead letters, and lines that are there twice. */
-function checkRows(orders: readonly RawOrder[], lines: readonly RawRow[]): Finding[] {
-  const lineName = (line: RawRow) => `line_code ${line.line_code} of order ${line.order_code}`;
-  const unreadable = orders.flatMap(({ order, fault: reason }) =>
-    reason ? [{ key: `order ${order.code}`, reason }] : [],
-  );
-  const misread = orders.flatMap(({ order, fault: reason }) =>
-    reason === undefined ? misfitOf(`order ${order.code}`, readOrder(order)) : [],
-  );
-  const misreadLines = lines.flatMap((line) => misfitOf(lineName(line), readOrderLine(line)));
-  // If no row can be sent, the query is wrong, and not its rows.
-  const levelOf = (found: readonly Misfit[], all: readonly unknown[]) => (found.length < all.length ? warning : fault);
+/** The dead letters that a run would make of these orders, which are read as a run reads them. */
+function checkRows(orders: readonly RawOrder[]): Finding[] {
+  const none = new Map<string, number>();
+  const desired = orders.map((raw) => desiredOrder(raw, none, none, 'off'));
+  const readable = desired.flatMap((one) => ('lines' in one ? one : []));
+  const unreadable = desired.flatMap((one) => ('lines' in one ? [] : one));
+  const sendable = readable.flatMap(({ lines, waiting }) => [...lines, ...waiting]);
   return [
-    ...misfits('orders.sql', orders.length, unreadable, fault),
-    ...misfits('orders.sql', orders.length, misread, levelOf(misread, orders)),
-    ...misfits('order_lines.sql', lines.length, misreadLines, levelOf(misreadLines, lines)),
-    ...twins('order_lines.sql', lines.map(lineName)),
+    ...misfits('orders.sql', unreadable, readable.length),
+    ...misfits(
+      'order_lines.sql',
+      readable.flatMap(({ faulty }) => faulty),
+      sendable.length,
+    ),
   ];
 }
 
@@ -155,52 +149,52 @@ async function keylessOrders(shop: Shop): Promise<Finding[]> {
   }
 }
 
-type Misfit = { key: string; reason: string };
-
-const misfitOf = (key: string, read: Read<unknown>): Misfit[] => ('fault' in read ? [{ key, reason: read.fault }] : []);
-
-/** Rows that would become dead letters, by reason, each with an example; only keys are shown, not values of customers. */
-function misfits(file: string, total: number, found: readonly Misfit[], level = warning): Finding[] {
-  return [...Map.groupBy(found, ({ reason }) => reason)].map(([reason, same]) =>
-    level(
-      `${file}: ${same.length} of ${total} rows would not be synced, such as: ${reason} (${same[0]?.key})`,
-      correctRows,
-    ),
-  );
+/**
+ * Rows that would become dead letters, by reason, each with an example; only keys are shown, not values of customers. If
+ * no row can be synced, the query is wrong, and not its rows.
+ *
+ * @param others how many rows can be synced.
+ */
+function misfits(file: string, found: readonly NewDeadLetter[], others: number): Finding[] {
+  const level = others > 0 ? warning : fault;
+  const total = found.length + others;
+  return [...Map.groupBy(found, ({ reason }) => reason)].map(([reason, same]) => {
+    const [example] = same;
+    const what = `${file}: ${same.length} of ${total} rows would not be synced, such as: ${reason}`;
+    return level(`${what} (${example?.kind} ${example?.key})`, correctRows);
+  });
 }
 
 /** Rows that no run may find, with an example; only keys are shown, not values of customers. */
 function keylessRows(rows: readonly RawRow[]): Finding[] {
-  const nameOf = ({ code, created_at: at }: RawRow) =>
-    isUsableCode(code) ? `order ${code}` : `an order created at ${at ?? 'an unknown time'}`;
-  const [example] = rows.flatMap((row) => misfitOf(nameOf(row), readOrder(row)));
+  const [example] = rows.flatMap((row) => {
+    const read = readOrder(row);
+    return 'fault' in read ? { row, reason: read.fault } : [];
+  });
   if (!example) return [];
+  const { row, reason } = example;
+  const name = isUsableCode(row.code)
+    ? `order ${row.code}`
+    : `an order created at ${row.created_at ?? 'an unknown time'}`;
   const howMany = `${rows.length === keylessAtMost ? 'at least ' : ''}${counted(rows.length, 'row')}`;
-  const what = `${howMany} that runs may not find, such as: ${example.reason} (${example.key})`;
-  return [warning(`orders.sql: ${what}`, correctOrLeaveOut)];
+  const what = `orders.sql: ${howMany} that runs may not find, such as: ${reason} (${name})`;
+  return [warning(what, correctOrLeaveOut)];
 }
 
-function twins(file: string, keys: readonly string[]): Finding[] {
-  const twin = [...Map.groupBy(keys, (key) => key)].find(([, same]) => same.length > 1);
-  return twin ? [fault(`${file}: ${twin[0]} is there ${twin[1].length} times`, eachOnce)] : [];
-}
-
-const checkCatalog = (
+const checkCatalog = <T extends { code: string }>(
   shop: Shop,
   name: 'categories' | 'user_grades',
-  read: (row: RawRow) => Read<unknown>,
+  kind: CatalogKind,
+  read: (row: RawRow) => Read<T>,
 ): Promise<Finding[]> =>
   guarded(`${name}.sql`, async () => {
     const file = `${name}.sql`;
     const rows = await shop.catalog(name);
     if (!rows) return [ok(`${file} is absent: that part is not synced`)];
-    const keyOf = (row: RawRow) => `code ${row.code}`;
-    const bad = rows.flatMap(({ row, fault: reason }) =>
-      reason ? [{ key: keyOf(row), reason }] : misfitOf(keyOf(row), read(row)),
-    );
-    const keys = rows.map(({ row }) => keyOf(row));
-    const findings = [...misfits(file, rows.length, bad), ...twins(file, keys)];
-    return findings.length > 0
-      ? findings
-      : [ok(`${file} fits the contract: ${counted(rows.length, 'row')}, all right`)];
+    const { byCode, deadLetters } = readCatalogRows(kind, rows, read);
+    const findings = misfits(file, deadLetters, byCode.size);
+    return findings.length > 0 ? findings : [isFine(file, rows)];
   });
+
+const isFine = (file: string, rows: readonly unknown[]) =>
+  ok(`${file} fits the contract: ${counted(rows.length, 'row')}, all right`);
