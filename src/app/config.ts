@@ -21,9 +21,6 @@ import {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** The zone of the service if REVIEW_API_TIME_ZONE is not set. */
-export const assumedServiceZone = 'Asia/Seoul';
-
 type Reader = ReturnType<typeof openReader>;
 
 /** What is set once, however many brands there are. */
@@ -51,7 +48,7 @@ function deploymentOf(read: Reader) {
 /** @param required reads what the shop and the service need. */
 function allOf(read: Reader, required = read.required) {
   const { optional, schedule } = read;
-  const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, assumedServiceZone);
+  const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, 'Asia/Seoul');
   return {
     ...deploymentOf(read),
     shop: shopOf({ ...read, required }),

@@ -88,23 +88,6 @@ test('an unknown shop gets the template; a preset that does not fit is a fault',
   expect(forced).toMatchObject({ status: 1, stdout: expect.stringContaining('relation "order_order" does not exist') });
 });
 
-test('init asks the service for its time zone, if the zone of the shop may be its own', async () => {
-  await using world = await openWorld({ service: { timeZone: 'America/Sao_Paulo' } });
-  const inShop = { SHOP_TIME_ZONE: 'America/Fortaleza' };
-  for (const [more, written] of [
-    [inShop, 'America/Fortaleza'],
-    [{}, undefined],
-    [{ ...inShop, REVIEW_API_CLIENT_SECRET: 'wrong' }, undefined],
-  ] as const) {
-    const cwd = await temporaryFolder();
-    const end = await runCliIn(cwd, ['init'], { ...world.environment, ...more });
-    expect(end).toMatchObject({ status: 0, stderr: '' });
-    const env = await readFile(join(cwd, '.env'), 'utf8');
-    expect({ ...more, zone: /^REVIEW_API_TIME_ZONE=(.*)$/m.exec(env)?.[1] }).toEqual({ ...more, zone: written });
-    expect(end.stdout.includes('Asia/Seoul is assumed')).toBe(written === undefined);
-  }
-});
-
 test('init says what is missing or wrong and writes nothing, and lists the presets', async () => {
   const none = await runCli(['init'], {});
   expect(none).toMatchObject({ status: 2, stdout: '' });

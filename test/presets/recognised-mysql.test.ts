@@ -13,8 +13,8 @@ async function initIn(statements: string) {
   onTestFinished(() => database.drop());
   await database.query(statements);
   const folder = await temporaryFolder();
-  const more = { preset: undefined, force: false, timeZone: undefined, isSet: () => false };
-  const report = await initShop({ url: database.url, dir: folder, ...more, envFile: join(folder, '.env') });
+  const environment = { SHOP_DATABASE_URL: database.url };
+  const report = await initShop({ environment, dir: folder, envFile: join(folder, '.env') });
   return { report, folder };
 }
 

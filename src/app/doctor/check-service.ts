@@ -1,13 +1,12 @@
 import { describeError, hintOf } from '../../base/errors.ts';
 import { durationText } from '../../base/time/duration.ts';
-import { isoOf, localPeriod, parseInstant, type Second, type Span } from '../../base/time/span.ts';
+import { isoOf, localPeriod, offsetOf, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
   type ReviewApi,
   type ReviewOverview,
   UnavailableError,
 } from '../../review-api/index.ts';
-import { offsetShown, zoneProblem } from '../service-zone.ts';
 import { type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /** `plausible`: the dates that are read. */
@@ -63,6 +62,19 @@ function checkBounds(
     const what = `its overview names a review of ${text}, outside the dates that are read (${isoOf(start)} to ${isoOf(end - 1)})`;
     return [warning(what, 'set REVIEW_YEARS_FROM if reviews are that old; otherwise correct the date at the service')];
   });
+}
+
+/** The offset that a timestamp of the service shows; undefined if it has none. */
+const offsetShown = (timestamp: string | null): string | undefined =>
+  /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
+
+/** A sentence if the service's timestamps have another offset than REVIEW_API_TIME_ZONE. */
+export function zoneProblem(timestamp: string | null, timeZone: string): string | undefined {
+  const [shown, at] = [offsetShown(timestamp), parseInstant(timestamp)];
+  if (shown === undefined || at === undefined) return undefined;
+  const then = offsetOf(at, timeZone);
+  if (shown === then) return undefined;
+  return `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
 }
 
 function checkZone({ last_review_created_at: newest }: ReviewOverview, timeZone: string): Finding {

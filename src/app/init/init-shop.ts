@@ -1,32 +1,27 @@
-import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
+import { ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
-import { assumedServiceZone, type Config } from '../config.ts';
+import { readShopConfig } from '../config.ts';
+import type { Environment } from '../config-reader.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import { withClosing } from '../doctor/finding.ts';
-import { askZone } from '../service-zone.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
 import { type Preset, readPresets } from './presets.ts';
 import { asWritten, type Recognised, recognise } from './recognise.ts';
 import { asNamedHere, writeQueries } from './write-queries.ts';
 
 export type InitInput = {
-  /** SHOP_DATABASE_URL. */
-  url: string;
+  /** With what is in `envFile` already. */
+  environment: Environment;
   /** The folder into which the queries go. */
   dir: string;
   /** Name of a preset, in place of what the tables say. */
-  preset: string | undefined;
+  preset?: string | undefined;
   /** The prefix of the tables, if several shops share a database. */
   prefix?: string | undefined;
-  force: boolean;
-  /** SHOP_TIME_ZONE, if it is set. */
-  timeZone: string | undefined;
-  /** The service's address and credentials, where they are set. */
-  api?: Pick<Config['api'], 'baseUrl' | 'clientId' | 'clientSecret'> | undefined;
-  /** Variables that are set in the environment or in .env already. */
-  isSet(name: string): boolean;
+  /** Replace queries that are there already. */
+  force?: boolean | undefined;
   envFile: string;
   /** Variables that do not belong into this file. */
   leftOut?: readonly string[];
@@ -39,14 +34,15 @@ export type InitReport = Awaited<ReturnType<typeof initShop>>;
  *
  * 1. Read the names of the shop's tables, and recognise the system, its schema and its prefix by them.
  * 2. Write its queries, or the commented template for an unknown system, unless there are queries already.
- * 3. Add to .env what it lacks; the zone of the service by asking the service.
+ * 3. Add to .env what it lacks.
  * 4. Run the doctor's checks of the shop.
  *
  * @throws UsageError for a preset that is not known; ReviewSyncError if the shop database cannot be used or shows no
  *   table.
  */
 export async function initShop(input: InitInput) {
-  const { url, dir, api, isSet } = input;
+  const { dir, force = false } = input;
+  const { url, timeZone: given } = readShopConfig(input.environment);
   return withClosing(openShop({ url, sqlDir: dir, connections: 1, timeZone: 'UTC' }), async (looking) => {
     const tables = await looking.tables();
     if (tables.tables.length === 0) {
@@ -55,14 +51,9 @@ export async function initShop(input: InitInput) {
       });
     }
     const { found, others } = await chosen(input, tables, looking);
-    const timeZone = input.timeZone ?? (found && (await zoneOf(found, looking)));
-    const queries = await writeQueries(dir, found, { force: input.force, dialect: looking.dialect });
-    const zones = [assumedServiceZone, ...(timeZone ? [timeZone] : []), 'UTC'];
-    const asked = api && !isSet('REVIEW_API_TIME_ZONE') ? await zoneOfService(api, zones) : {};
-    const warnings = [...alternatives(others), ...(asked.unknown ? [asked.unknown] : [])];
-    const lines = linesFor(input, found?.preset, timeZone ?? '', asked.zone).filter(
-      ({ name }) => !input.leftOut?.includes(name),
-    );
+    const timeZone = given ?? (found && (await zoneOf(found, looking)));
+    const queries = await writeQueries(dir, found, { force, dialect: looking.dialect });
+    const lines = linesFor(input, url, found?.preset, timeZone ?? '');
     const checked = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
     return {
       envFile: input.envFile,
@@ -72,8 +63,8 @@ export async function initShop(input: InitInput) {
         prefix: found.prefix,
         schema: found.schema,
       },
-      /** What a person should know before the queries are used, one sentence each. */
-      warnings,
+      /** Other systems that the tables fit, one sentence each. */
+      warnings: alternatives(others),
       dir,
       queries,
       /** Names of variables that were added to .env. */
@@ -86,21 +77,6 @@ export async function initShop(input: InitInput) {
       findings: await withClosing(checked, async () => (found ? checkShop(checked, dir) : [])),
     };
   });
-}
-
-/** The zone of the service, or why it is not known. */
-async function zoneOfService(
-  api: NonNullable<InitInput['api']>,
-  zones: readonly string[],
-): Promise<{ zone?: string; unknown?: string }> {
-  const zone = await askZone(api, zones).catch((error: unknown) => ({ why: describeError(error) }));
-  if (typeof zone === 'string') return { zone };
-  const why = zone?.why ?? `it has no review yet, or its dates are of none of ${zones.join(', ')}`;
-  return {
-    unknown:
-      `The service could not say its time zone: ${why}. ${assumedServiceZone} is assumed; if its makers name another ` +
-      'one, set REVIEW_API_TIME_ZONE.',
-  };
 }
 
 /** The preset that was asked for, or the first one whose own condition holds. */
@@ -155,12 +131,12 @@ async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined
 
 /** The lines of .env. An empty one says what is still missing; what the environment sets is not missing. */
 function linesFor(
-  { url, dir, isSet }: InitInput,
+  { environment, dir, leftOut = [] }: InitInput,
+  url: string,
   preset: Preset | undefined,
   timeZone: string,
-  serviceZone: string | undefined,
 ): EnvLine[] {
-  const unset = (name: string, value: string | undefined = '') => (isSet(name) ? undefined : value);
+  const unset = (name: string, value = '') => ((environment[name] ?? '').trim() === '' ? value : undefined);
   const needsZone = preset === undefined || preset.timeZone !== undefined;
   const lines: [name: string, value: string | undefined, comment: string][] = [
     ['SHOP_DATABASE_URL', url, 'The shop database; review-sync only reads it.'],
@@ -176,11 +152,6 @@ function linesFor(
       'The shop keeps no date of most changes: the reconcile, which finds them, runs more often than once a day.',
     ],
     [
-      'REVIEW_API_TIME_ZONE',
-      serviceZone,
-      'IANA zone in which the service reads and shows dates, as its newest review shows it.',
-    ],
-    [
       'WAREHOUSE_DATABASE_URL',
       unset('WAREHOUSE_DATABASE_URL'),
       'An empty Postgres database for reviews and our own state.',
@@ -189,5 +160,7 @@ function linesFor(
     ['REVIEW_API_CLIENT_ID', unset('REVIEW_API_CLIENT_ID'), 'From the makers of the service.'],
     ['REVIEW_API_CLIENT_SECRET', unset('REVIEW_API_CLIENT_SECRET'), 'From the makers of the service.'],
   ];
-  return lines.flatMap(([name, value, comment]) => (value === undefined ? [] : [{ name, value, comment }]));
+  return lines.flatMap(([name, value, comment]) =>
+    value === undefined || leftOut.includes(name) ? [] : [{ name, value, comment }],
+  );
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { placesOf, requireBrandName } from '../../app/brands.ts';
-import { readShopConfig } from '../../app/config.ts';
 import { type InitReport, initShop } from '../../app/init/init-shop.ts';
 import { type Preset, readPresets } from '../../app/init/presets.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -55,26 +54,17 @@ const databases: Readonly<Record<Preset['database'], string>> = { postgres: 'Pos
 
 async function setUp(context: Context, options: Options): Promise<Report> {
   const { environment, places } = placesFor(context.environment, options.brand);
-  const isSet = (name: string) => (environment[name] ?? '').trim() !== '';
-  const { url, timeZone } = readShopConfig(environment);
-  const api = {
-    baseUrl: environment.REVIEW_API_BASE_URL ?? '',
-    clientId: environment.REVIEW_API_CLIENT_ID ?? '',
-    clientSecret: environment.REVIEW_API_CLIENT_SECRET ?? '',
-  };
+  const { SHOP_SQL_DIR = '' } = environment;
+  const { dir, preset, prefix, force } = options;
   const report = await initShop({
-    url,
-    timeZone,
-    api: Object.values(api).every((value) => value !== '') ? api : undefined,
-    isSet,
-    dir:
-      options.dir ?? places?.sqlDir ?? (isSet('SHOP_SQL_DIR') ? (environment.SHOP_SQL_DIR ?? '').trim() : 'shop-sql'),
-    preset: options.preset,
-    prefix: options.prefix,
-    force: options.force === true,
+    environment,
+    preset,
+    prefix,
+    force,
+    dir: dir ?? places?.sqlDir ?? (SHOP_SQL_DIR.trim() || 'shop-sql'),
     envFile: places?.envFile ?? '.env',
     // A brand's queries are where they are looked for, unless they were put elsewhere.
-    leftOut: places ? ['WAREHOUSE_DATABASE_URL', ...(options.dir === undefined ? ['SHOP_SQL_DIR'] : [])] : [],
+    leftOut: places ? ['WAREHOUSE_DATABASE_URL', ...(dir === undefined ? ['SHOP_SQL_DIR'] : [])] : [],
   });
   return { text: draw(report), json: report, incomplete: report.findings.some(({ level }) => level === 'fault') };
 }
