@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { previewOrder, type SentRequest } from '../../src/orders/compare/show-order.ts';
+import { type SentRequest, showOrder } from '../../src/orders/compare/show-order.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
 import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
@@ -105,7 +105,7 @@ test.for(['off', 'send'])(
     // More is removed than a day allows.
     const rights = rightsOf(app, { deletes: deletes as 'off' | 'send', allowRemovals: true });
     const preview = async (code: string) => {
-      const { requests, nothingToSend, lookupFault } = await previewOrder(deps, code, rights);
+      const { requests, nothingToSend, lookupFault } = await showOrder(deps, code, rights);
       expect({ code, lookupFault }).toEqual({ code });
       return [code, nothingToSend === undefined ? requests.map(previewed) : []] as const;
     };

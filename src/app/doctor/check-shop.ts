@@ -3,7 +3,7 @@ import { isUsableCode } from '../../base/codes.ts';
 import { codesText, counted } from '../../base/counts.ts';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
-import { readCatalogRows } from '../../orders/catalog/catalog-record.ts';
+import { readCatalogRows } from '../../orders/catalog/catalog.ts';
 import { desiredOrder } from '../../orders/plan/desired-order.ts';
 import type { QueryName } from '../../shop/contract.ts';
 import type { ShopFacts } from '../../shop/driver.ts';

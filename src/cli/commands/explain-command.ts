@@ -1,10 +1,9 @@
-import { orderParts, reviewParts } from '../../app/explain-view.ts';
-import { explainOrder } from '../../orders/compare/show-order.ts';
+import { type ShownOrder, withoutCustomer } from '../../orders/compare/show-order.ts';
 import { explainReview } from '../../reviews/refresh/explain-review.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { numberOf } from '../ui/arguments.ts';
 import { lookAtOrder } from '../ui/look-at-order.ts';
-import { drawParts } from '../ui/table.ts';
+import { orderText, reviewText } from '../ui/record-text.ts';
 import { withApp } from '../ui/with-app.ts';
 
 export const command: Command = {
@@ -12,7 +11,7 @@ export const command: Command = {
     commander
       .command('order <code>')
       .description('what the shop holds, what was pushed, what the service holds, and what differs now')
-      .action((code: string) => run((context) => lookAtOrder(context, code, explainOrder, orderParts), 'one'));
+      .action((code: string) => run((context) => lookAtOrder(context, code, draw), 'one'));
     commander
       .command('review <id>')
       .description('what the service answers, what the warehouse holds, which windows held it, and what differs now')
@@ -20,12 +19,17 @@ export const command: Command = {
   },
 };
 
+function draw(found: ShownOrder): Report {
+  const order = withoutCustomer(found);
+  return { text: orderText(order), json: order };
+}
+
 async function lookAtReview(context: Context, text: string): Promise<Report> {
   const id = numberOf(text, 'a review');
   return withApp(context, {}, async ({ api, warehouse }) => {
     const review = await explainReview({ reviews: api.reviews, warehouse }, id);
     const isUnknown = !review.service && !review.warehouse && review.deadLetters.length === 0;
     const incomplete = review.serviceFault !== undefined || isUnknown;
-    return { text: drawParts(reviewParts(review)), json: review, incomplete };
+    return { text: reviewText(review), json: review, incomplete };
   });
 }

@@ -1,7 +1,6 @@
-import { previewParts } from '../../app/preview-view.ts';
-import { previewOrder } from '../../orders/compare/show-order.ts';
 import type { Command } from '../command.ts';
 import { lookAtOrder } from '../ui/look-at-order.ts';
+import { previewText } from '../ui/record-text.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -9,6 +8,8 @@ export const command: Command = {
       .command('order <code>')
       .description('the shop’s rows, the requests that they make, and the difference to the service now; sends nothing')
       .addHelpText('after', '\nShows the customer’s name, e-mail address and phone number, which explain does not.')
-      .action((code: string) => run((context) => lookAtOrder(context, code, previewOrder, previewParts), 'one'));
+      .action((code: string) =>
+        run((context) => lookAtOrder(context, code, (order) => ({ text: previewText(order), json: order })), 'one'),
+      );
   },
 };

@@ -1,5 +1,4 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
-import { differenceLines } from '../../app/difference-text.ts';
 import { requireSameShop } from '../../app/require-same-shop.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
@@ -8,6 +7,7 @@ import { type ComparedOrder, type OrderVerification, verifyOrders } from '../../
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
+import { differenceLines } from '../ui/difference-text.ts';
 import { table } from '../ui/table.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 

@@ -1,7 +1,7 @@
-import { differenceLines } from '../../app/difference-text.ts';
 import { counted, formatCount } from '../../base/counts.ts';
 import type { BackfillDiff, ComparedOrder } from '../../orders/compare/compare-orders.ts';
 import type { OrdersForecast } from '../../orders/compare/forecast-orders.ts';
+import { differenceLines } from './difference-text.ts';
 
 /** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
 export function drawForecast(forecast: OrdersForecast, contact: string): string {

@@ -1,5 +1,4 @@
 import type { Finding } from '../../app/doctor/finding.ts';
-import type { Part } from '../../app/explain-view.ts';
 import { oneLine } from '../../base/visible.ts';
 
 /** Text in columns; columns of numbers are aligned to the right. */
@@ -26,14 +25,6 @@ export function table(head: readonly string[], cells: readonly (readonly string[
 /** Width on a terminal: an ideograph or a Hangul syllable takes two columns. */
 const width = (text: string) => [...text].reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
-
-/** What is known of a record, one part after the other. */
-export const drawParts = (parts: readonly Part[]): string =>
-  parts
-    .map(({ title, lines, tables }) =>
-      [title, ...lines, ...tables.flatMap((one) => [`${one.title}:`, table(one.head, one.rows)])].join('\n'),
-    )
-    .join('\n\n');
 
 const marks = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
 

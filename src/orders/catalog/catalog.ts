@@ -32,7 +32,7 @@ export async function openCatalog<T extends { code: string }>(
   const { db, shop, signal } = deps;
   const query = queryOf[kind];
   const rows = (await shop.catalog(query)) ?? [];
-  const { byCode, deadLetters } = readRows(kind, rows, read);
+  const { byCode, deadLetters } = readCatalogRows(kind, rows, read);
   const failing = await failingKeys(db, kind);
   const links = await catalogLinks(db, kind);
   const isSelected = rows.some(({ row }) => column in row);
@@ -86,7 +86,7 @@ export async function openCatalog<T extends { code: string }>(
  * The rows of a catalog query that can be pushed, by code; the others as dead letters. A code that is there twice is one dead
  * letter: which of its rows is right is not known, and may change.
  */
-function readRows<T extends { code: string }>(
+export function readCatalogRows<T extends { code: string }>(
   kind: CatalogKind,
   rows: readonly CatalogRow[],
   read: (raw: RawRow) => Read<T>,

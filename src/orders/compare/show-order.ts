@@ -11,8 +11,11 @@ import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { wireOf } from '../push/send.ts';
 import { look } from './compare-orders.ts';
 
-/** The order that a person asks for, at both ends. */
-type OrderView = {
+/** A request as a push sends it. */
+export type SentRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
+
+/** What is known of the order that a person asks for, with the customer's data. */
+export type ShownOrder = {
   /** As the shop stores it. If its column ignores case, the order is called by the shop's own code from here on. */
   code: string;
   /** The shop's rows; undefined if it does not have the order. */
@@ -23,26 +26,10 @@ type OrderView = {
   lookupFault: string | undefined;
   /** In what both ends differ. */
   difference: OrderDifference | undefined;
-};
-
-async function lookAt(deps: OrderDeps, asked: string, rights: PushRights) {
-  const planning = await beginPlanning(deps, rights);
-  const [raw] = await deps.shop.orders([asked]);
-  const code = raw?.order.code ?? asked;
-  const [ours] = raw ? await readOrders(deps, [raw], planning) : [];
-  const link = ours ? undefined : (await orderLinks(deps.db, [code])).get(code);
-  const seen = await look(deps, ours ?? { code, memory: memoryOf(link) }, planning);
-  const { shown, lookupFault, plan } = seen;
-  const service = typeof shown === 'string' ? undefined : shown;
-  const view: OrderView = { code, shop: raw, service, lookupFault, difference: plan?.difference };
-  return { view, seen, first: ours?.plan, now: planning.now() };
-}
-
-/** A request as a push sends it. */
-export type SentRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
-
-/** With the customer's data. */
-export type OrderPreview = OrderView & {
+  /** What was pushed of the order, and of its lines. */
+  link: OrderLink | undefined;
+  lines: readonly LineLinkRow[];
+  deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
   /** Why the order cannot be sent. */
   fault: string | undefined;
   /** Why the next run that reads the order sends nothing; undefined: it sends the requests. */
@@ -58,23 +45,36 @@ export type OrderPreview = OrderView & {
 };
 
 /**
- * What the next run of `sync orders` would send about one order, and how both ends compare now. Sends nothing but GET.
+ * The life of one order: what the shop has, what was pushed, what the service has, how they compare now, and what the
+ * next run of `sync orders` would send. Sends nothing but GET, and changes nothing.
  */
-export async function previewOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderPreview> {
-  const { view, seen, first, now } = await lookAt(deps, asked, rights);
-  const { order, deadLetter } = seen;
+export async function showOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<ShownOrder> {
+  const planning = await beginPlanning(deps, rights);
+  const [raw] = await deps.shop.orders([asked]);
+  const code = raw?.order.code ?? asked;
+  const [ours] = raw ? await readOrders(deps, [raw], planning) : [];
+  const link = ours ? undefined : (await orderLinks(deps.db, [code])).get(code);
+  const seen = await look(deps, ours ?? { code, memory: memoryOf(link) }, planning);
+  const { shown, lookupFault, deadLetter } = seen;
+  const difference = seen.plan?.difference;
   // A run that does not know yet that the service shows another order sends its first requests.
   const stop = seen.plan?.memory.stop;
-  const plan = stop ? first : seen.plan;
-  const { difference } = view;
-  const createdAt = order?.order.createdAt;
+  const plan = stop ? ours?.plan : seen.plan;
+  const createdAt = seen.order?.order.createdAt;
   return {
-    ...view,
+    code,
+    shop: raw,
+    service: typeof shown === 'string' ? undefined : shown,
+    lookupFault,
+    difference,
+    link: seen.memory.link,
+    lines: seen.memory.lines,
+    deadLetters: await deadLettersOfOrder(deps.db, code),
     fault: (deadLetter ?? stop)?.reason,
-    nothingToSend: view.shop === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing,
+    nothingToSend: raw === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing,
     requests: plan && (stop ?? difference) ? sentRequests(plan, difference?.orderId) : [],
     withheld: plan?.withheld ?? [],
-    isYoung: createdAt && isYoungAt(now, createdAt, rights.contactMaxAgeDays),
+    isYoung: createdAt && isYoungAt(planning.now(), createdAt, rights.contactMaxAgeDays),
     looksFirstFor: plan?.looksFirstFor,
   };
 }
@@ -86,26 +86,12 @@ export const sentRequests = ({ requests }: PlannedRequests, orderId: number | un
     return [{ method, path, body }];
   });
 
-/** Name, e-mail address and phone number are only said to be there. */
-export type OrderExplanation = OrderView & {
-  link: OrderLink | undefined;
-  lines: readonly LineLinkRow[];
-  deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
-};
-
-/**
- * The life of one order: what the shop has, what was pushed, what the service has, and how they compare. Changes
- * nothing.
- */
-export async function explainOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<OrderExplanation> {
-  const { view, seen } = await lookAt(deps, asked, rights);
-  const { code, shop, service, difference } = view;
+/** The same without the requests. Of name, e-mail address and phone number it says only that they are there. */
+export function withoutCustomer({ requests: _, ...order }: ShownOrder): Omit<ShownOrder, 'requests'> {
+  const { shop, service, difference } = order;
   return {
-    ...view,
+    ...order,
     shop: shop && { ...shop, order: withoutContact(shop.order) },
-    link: seen.memory.link,
-    lines: seen.memory.lines,
-    deadLetters: await deadLettersOfOrder(deps.db, code),
     service: service && withoutContact(service),
     difference: service && difference && withoutPersonalData(difference),
   };

@@ -1,6 +1,6 @@
-import { oneLine } from '../base/visible.ts';
-import { isDifferent, type OrderDifference } from '../orders/plan/order-difference.ts';
-import type { FieldDifference } from '../orders/plan/sub-orders.ts';
+import { oneLine } from '../../base/visible.ts';
+import { isDifferent, type OrderDifference } from '../../orders/plan/order-difference.ts';
+import type { FieldDifference } from '../../orders/plan/sub-orders.ts';
 
 /** A value for a terminal. Long ones are cut: `--json` has them whole. */
 export function valueText(value: unknown): string {

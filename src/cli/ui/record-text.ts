@@ -1,0 +1,176 @@
+import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
+import { utc } from '../../app/status-view.ts';
+import type { SentRequest, ShownOrder } from '../../orders/compare/show-order.ts';
+import { contactFields } from '../../orders/contact-rule.ts';
+import { type ReviewExplanation, reviewVerdict } from '../../reviews/refresh/explain-review.ts';
+import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
+import { table } from './table.ts';
+
+/** Texts that are absent or empty are left out. */
+type Texts = readonly (string | undefined | false)[];
+
+/** A part of what is known of a record: sentences, then tables. */
+const part = (title: string, ...texts: Texts): string => [title, ...texts].filter(Boolean).join('\n');
+
+const joined = (parts: Texts): string => parts.filter(Boolean).join('\n\n');
+
+/** Empty if it has no row. */
+const tableOf = (title: string, head: readonly string[], rows: readonly string[][]): string =>
+  rows.length === 0 ? '' : `${title}:\n${table(head, rows)}`;
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields with a value, one below the other. */
+function recordTable(title: string, record: Fields): string {
+  const fields = Object.entries(record).filter(([, value]) => !isEmpty(value));
+  const rows = fields.map(([name, value]) => [name, valueText(value)]);
+  return tableOf(title, ['field', 'value'], rows);
+}
+
+/** Records one below the other, with the columns in which one of them has a value. */
+function recordsTable(title: string, records: readonly Fields[]): string {
+  const names = [...new Set(records.flatMap((one) => Object.keys(one)))];
+  const head = names.filter((name) => records.some((one) => !isEmpty(one[name])));
+  const rows = records.map((one) => head.map((name) => (isEmpty(one[name]) ? '' : valueText(one[name]))));
+  return tableOf(title, head, rows);
+}
+
+type Known = Omit<ShownOrder, 'requests'>;
+
+/** What a push would send of one order, and why: the text of `preview`. */
+export const previewText = (order: ShownOrder): string =>
+  joined([shopPart(order), requestsPart(order), orderAtService(order), differencePart(order), 'Nothing was sent.']);
+
+/** The life of one order: the text of `explain`. */
+export const orderText = (order: Known): string =>
+  joined([
+    shopPart(order),
+    pushedPart(order),
+    orderAtService(order),
+    deadLetterPart(order.deadLetters),
+    differencePart(order),
+  ]);
+
+/** The shop's rows of one order, or why there are none. */
+function shopPart({ code, shop, fault }: Known): string {
+  if (!shop) return part('The shop', `The shop has no order ${code}.`);
+  const share = shareOfLines(shop);
+  return part(
+    'The shop',
+    share !== undefined && `The lines add up to ${percent(share)} of total_price.`,
+    fault && `It cannot be sent, and would be a dead letter: ${fault}`,
+    recordTable('The order', shop.order),
+    recordsTable(
+      'Lines',
+      shop.lines.map(({ order_code: _, ...line }) => line),
+    ),
+  );
+}
+
+const reasons: Readonly<Record<NonNullable<ShownOrder['nothingToSend']>, string | undefined>> = {
+  unchanged: 'The next run sends nothing: the order has not changed since it was pushed. A push would send:',
+  'deleted in the shop':
+    'The next run sends nothing: the shop marks the order as deleted, ' +
+    'and ORDER_DELETES is off or the service does not have it.',
+  'cannot be read': undefined,
+  'not in the shop': undefined,
+};
+
+function requestsPart(order: ShownOrder): string {
+  const { requests, nothingToSend, withheld, isYoung, looksFirstFor, difference } = order;
+  const linesNotSent = (requests.length > 0 && difference?.linesNotSent) || [];
+  const title = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
+  if (title === undefined) return '';
+  const because = isYoung
+    ? 'A backfill left it out before, or forget masked the order. Or it counted as too old when it was first pushed.'
+    : 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or its created_at lies in the future.';
+  return part(
+    title,
+    ...requests.map(requestText),
+    looksFirstFor !== undefined &&
+      `The service may have one order for this code and for ${JSON.stringify(looksFirstFor)}. Customer and lines are sent ` +
+        'once it has shown two.',
+    ...linesNotSent.map(({ lineCode, reason }) => `Line ${lineCode} is not sent: ${reason}.`),
+    withheld.length > 0 && `Left out by the contact rule: ${withheld.join(' and ')}. ${because}`,
+  );
+}
+
+const requestText = ({ method, path, body }: SentRequest): string =>
+  body === undefined ? `${method} ${path}` : `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
+
+function pushedPart({ link, lines }: Known): string {
+  if (!link) return part('Pushed', 'No push of it is remembered.');
+  const contact = contactFields.some((field) => link.sentFields.includes(field)) ? 'with' : 'without';
+  const at = link.pushedAt ? utc(link.pushedAt) : undefined;
+  const rows = lines.map((line) => [
+    line.lineCode,
+    line.subOrderId === null ? 'being added' : String(line.subOrderId),
+    valueText(line.content),
+  ]);
+  return part(
+    'Pushed',
+    at !== undefined && link.orderId === null
+      ? `Pushed: never accepted by the service, last tried at ${at}.`
+      : `Pushed: ${at ? `last recorded at ${at}` : 'never recorded'}, ${contact} e-mail and phone.`,
+    `Due again: ${link.dueAt ? utc(link.dueAt) : 'no'}. Failed in a row: ${link.failedPushes}.`,
+    tableOf('Lines', ['line', 'sub-order', 'as last sent'], rows),
+  );
+}
+
+function orderAtService({ service, lookupFault }: Known): string {
+  const { sub_orders: subOrders = [], ...fields } = service ?? {};
+  const shown = subOrders.map(({ id, product_id, price, status, reviews_count, updated_at }) => {
+    return { id, product_id, cents: price?.cents, status, reviews_count, updated_at };
+  });
+  return servicePart(
+    'order',
+    service,
+    lookupFault,
+    recordTable('The order', fields),
+    recordsTable('Sub-orders', shown),
+  );
+}
+
+/** What the service has of a record, or why that is not known. */
+function servicePart(what: string, found: unknown, fault: string | undefined, ...tables: Texts): string {
+  const none = fault
+    ? `The service could not be asked about the ${what}: ${fault}`
+    : `The service has no such ${what}.`;
+  return part('The service', !found && none, ...tables);
+}
+
+function deadLetterPart(deadLetters: Known['deadLetters']): string {
+  const rows = deadLetters.map(({ id, kind, resolvedAt, isDiscarded, lastFailedAt, reason }) => [
+    String(id),
+    kind,
+    resolvedAt ? `${isDiscarded ? 'discarded' : 'closed'} ${utc(resolvedAt)}` : 'open',
+    utc(lastFailedAt),
+    reason,
+  ]);
+  const head = ['id', 'kind', 'state', 'last failed', 'reason'];
+  return part('Dead letters', tableOf('Dead letters', head, rows) || 'No dead letters.');
+}
+
+function differencePart({ service, difference }: Known): string {
+  const nothing =
+    'Nothing was compared: one end lacks the order, shows another one, could not be asked, or cannot be read.';
+  return part('Difference', ...(service && difference ? comparisonLines(difference) : [nothing]));
+}
+
+/** The life of one review: the text of `explain`. */
+export function reviewText(review: ReviewExplanation): string {
+  const { service, serviceFault, warehouse, windows, missed, deadLetters } = review;
+  const rows = windows.map((one) => [one.axis, utc(one.startAt), utc(one.endAt), utc(one.startedAt), one.runId]);
+  return joined([
+    servicePart('review', service, serviceFault, recordTable('The review', service ?? {})),
+    part('The warehouse', warehouse ? recordTable('The review', warehouse) : 'The warehouse has no such review.'),
+    part(
+      'Windows that held its dates',
+      windows.length === 0 && 'No recorded window holds its dates.',
+      missed && `Suspected gone: missed at ${utc(missed.at)} by ${missed.runId}.`,
+      tableOf('Windows', ['axis', 'from', 'to', 'read at', 'run'], rows),
+    ),
+    deadLetterPart(deadLetters),
+    part('Difference', reviewVerdict(review)),
+  ]);
+}
