@@ -93,8 +93,8 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
   const diff = 'backfill orders --dry-run --diff';
   const { status, stdout } = await world.says(
     diff,
-    'order A: would change\n  total_price: the shop has 150, the service 10000 cents of KRW',
-    'order D: would be created, with 2 sub-orders',
+    'order A: differs\n  total_price: the shop has 150, the service 10000 cents of KRW',
+    'order D: the service does not have it\n',
     'order E: cannot be sent: order_device',
     '5 orders read, 2 of them cost no request; 3 orders looked at: 1 would be created, 1 would change, 0 would be sent without ' +
       'a difference in what the service shows, 0 could not be compared, 1 cannot be sent and would become dead letters.\nNothing',
@@ -139,7 +139,7 @@ test('verify finds what differs or is missing, and repairs it without any addres
   ]);
   const text = await world.says(
     'verify orders',
-    /^order A\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
+    /^order A: differs\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
     /\n\nTo push again what is missing or differs: review-sync verify orders --repair\n$/,
   );
   expect([text.status, world.writes()]).toEqual([1, []]);
@@ -200,7 +200,7 @@ test('verify names contact that the service shows otherwise; the next sync sends
   const verify = (...more: string[]) => world.cli('verify orders', ...more);
   const found = await world.says(
     'verify orders',
-    /^8 orders of the shop: 7 the same, 1 different, 0 not compared\.\n\norder A\n {2}user_email: /,
+    /^8 orders of the shop: 7 the same, 1 different, 0 not compared\.\n\norder A: differs\n {2}user_email: /,
     '  user_phone: the shop has a value, the service a value\n',
   );
   expect(found.status).toBe(1);
@@ -225,7 +225,7 @@ test('verify says which orders it could not compare', async ({ world }) => {
   expect(await world.json('verify orders')).toMatchObject(counts);
   const end = await world.says(
     'verify orders',
-    ...['A could not be compared: line 2: ', 'B could not be compared', 'E could not be compared: order_device'],
+    ...['A: could not be compared: line 2: ', 'B: could not be compared', 'E: cannot be sent: order_device'],
     'No order is known to differ; 3 could not be compared.',
   );
   expect(end.status).toBe(1);

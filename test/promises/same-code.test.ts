@@ -74,7 +74,7 @@ test('preview and verify say that the service holds a code for another one, befo
   expect(preview).toContain('would be a dead letter: the service may hold this code and "xK3f" for one');
   const [, printed = ''] = /sends:\nPOST \/v1\/orders\n(\{[^}]+\})\nThe service may have one order/.exec(preview) ?? [];
   expect(Object.keys(JSON.parse(printed))).toEqual(['code', 'created_at', 'total_price']);
-  const compared = 'order Xk3F could not be compared: the service may hold this code and "xK3f" for one';
+  const compared = 'order Xk3F: could not be compared: the service may hold this code and "xK3f" for one';
   await world.says('verify orders', compared);
   await world.sync();
   expect(world.writes().map(({ form }) => form.get('user_code'))).toEqual([null]);
@@ -139,10 +139,7 @@ test('a service that holds two codes for one, looked up exactly, mixes no custom
   // The first request of the second order has changed the total of the first one, whose own push restored it.
   expect(await world.atService(contents)).toEqual(before);
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'Xk3F' }]);
-  await world.says(
-    'verify orders',
-    'order Xk3F could not be compared: the service may hold this code and "xK3f" for one',
-  );
+  await world.says('verify orders', 'order Xk3F: cannot be sent: the service may hold this code and "xK3f" for one');
 });
 
 /** The service drops leading zeros and dashes, and looks codes up as it keeps them, or exactly. */

@@ -3,11 +3,11 @@ import { requireSameShop } from '../../app/require-same-shop.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
 import { spanOfDays } from '../../base/time/day-range.ts';
-import { type ComparedOrder, type OrderVerification, verifyOrders } from '../../orders/compare/compare-orders.ts';
+import { type OrderVerification, verifyOrders } from '../../orders/compare/compare-orders.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { differenceLines } from '../ui/difference-text.ts';
+import { comparedText } from '../ui/difference-text.ts';
 import { table } from '../ui/table.ts';
 import { requireShopQueries, withApp } from '../ui/with-app.ts';
 
@@ -146,12 +146,9 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
     `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`;
   const blocks = [
     [`${counted(orders, 'order')} of the shop: ${sums}${more}.`],
-    [...differences.flatMap(differenceText), ...andMore(differing, differences)],
+    [...differences.map(comparedText), ...andMore(differing, differences)],
     extra > 0 ? [`${counted(extra, 'pushed order')} left the shop: ${codesText(extraCodes, extra)}. ${why}`] : [],
-    [
-      ...unknown.map(({ code, reason }) => `order ${code} could not be compared: ${reason}`),
-      ...andMore(notCompared, unknown),
-    ],
+    [...unknown.map(comparedText), ...andMore(notCompared, unknown)],
     unmatched.subOrders > 0 ? [kept] : [],
     waiting > 0 ? [`${counted(waiting, 'order')} with lines or a grade that wait until the service has them.`] : [],
     [orderConclusion(report)],
@@ -163,11 +160,6 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
 }
 
 const seeWhy = 'See why with: review-sync explain order <code>';
-
-const differenceText = ({ code, kind, difference }: ComparedOrder): string[] =>
-  kind === 'missing'
-    ? [`order ${code}: the service does not have it`]
-    : [`order ${code}`, ...(difference ? differenceLines(difference) : []).map((line) => `  ${line}`)];
 
 function orderConclusion({ differing, notCompared, extra, repair }: OrderVerification): string {
   if (differing === 0 && notCompared > 0)

@@ -1,4 +1,5 @@
 import { oneLine } from '../../base/visible.ts';
+import type { ComparedOrder } from '../../orders/compare/compare-orders.ts';
 import { isDifferent, type OrderDifference } from '../../orders/plan/order-difference.ts';
 import type { FieldDifference } from '../../orders/plan/sub-orders.ts';
 
@@ -18,8 +19,24 @@ export const comparisonLines = (difference: OrderDifference): string[] => [
   ...notCompared(difference),
 ];
 
+/** One order of several that were compared, with its differences below. */
+export function comparedText({ code, kind, reason, difference }: ComparedOrder): string {
+  const lines = difference ? differenceLines(difference) : [];
+  const same = 'no difference in what could be compared';
+  const texts: Readonly<Record<typeof kind, string>> = {
+    missing: 'the service does not have it',
+    differs: 'differs',
+    equal: same,
+    deleted: same,
+    'not compared': `could not be compared: ${reason}`,
+    'dead letter': `cannot be sent: ${reason}`,
+  };
+  const more = kind === 'missing' ? [] : lines.map((line) => `\n  ${line}`);
+  return `order ${code}: ${texts[kind]}${more.join('')}`;
+}
+
 /** The differences of one order, a line each. */
-export function differenceLines({ isDeletion, fields, subOrders }: OrderDifference): string[] {
+function differenceLines({ isDeletion, fields, subOrders }: OrderDifference): string[] {
   if (isDeletion) return ['the shop has deleted the order; a push deletes it at the service'];
   const { matched, create, remove, keep } = subOrders;
   const fieldText = ({ field, shop, service }: FieldDifference) =>

@@ -1,7 +1,7 @@
 import { counted, formatCount } from '../../base/counts.ts';
 import type { BackfillDiff, ComparedOrder } from '../../orders/compare/compare-orders.ts';
 import type { OrdersForecast } from '../../orders/compare/forecast-orders.ts';
-import { differenceLines } from './difference-text.ts';
+import { comparedText } from './difference-text.ts';
 
 /** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
 export function drawForecast(forecast: OrdersForecast, contact: string): string {
@@ -39,25 +39,10 @@ export function drawDiff({ read, unchanged, orders, isCut }: BackfillDiff, limit
     `${count('dead letter')} cannot be sent and would become dead letters`,
   ];
   return [
-    ...orders.map(orderText),
+    ...orders.map(comparedText),
     `${counted(read, 'order')} read, ${formatCount(unchanged)} of them cost no request; ` +
       `${counted(orders.length, 'order')} looked at: ${summary.join(', ')}.`,
     ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),
     'Nothing was sent or written.',
   ].join('\n');
-}
-
-function orderText({ code, kind, reason, difference }: ComparedOrder): string {
-  const lines = difference ? differenceLines(difference) : [];
-  const details = lines.map((line) => `\n  ${line}`).join('');
-  const same = `would be sent; no difference in what could be compared${details}`;
-  const texts: Readonly<Record<typeof kind, string>> = {
-    missing: `would be created, with ${counted(difference?.subOrders.create.length ?? 0, 'sub-order')}`,
-    differs: `would change${details}`,
-    equal: same,
-    deleted: same,
-    'not compared': `could not be compared: ${reason}`,
-    'dead letter': `cannot be sent: ${reason}`,
-  };
-  return `order ${code}: ${texts[kind]}`;
 }

@@ -137,7 +137,7 @@ const nothingCompared = () => ({
   extraCodes: [] as string[],
   /** The first of those that differ, and the first that were not compared. */
   differences: [] as ComparedOrder[],
-  unknown: [] as { code: string; reason: string }[],
+  unknown: [] as ComparedOrder[],
   /**
    * Sub-orders that match no line of the shop and that no push removes: another system created them, or they have
    * reviews. A copy may be among them. `codes`: the first of their orders.
@@ -209,7 +209,7 @@ async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRig
 
 /** Enters an order into the report. */
 function enter(report: OrderVerification, one: ComparedOrder): void {
-  const { code, kind, reason = '', difference } = one;
+  const { code, kind, difference } = one;
   report.orders += 1;
   if (kind === 'equal' || kind === 'deleted') report[kind] += 1;
   else if (isToRepair(one)) {
@@ -217,7 +217,7 @@ function enter(report: OrderVerification, one: ComparedOrder): void {
     list(report.differences, one);
   } else {
     report.notCompared += 1;
-    list(report.unknown, { code, reason });
+    list(report.unknown, one);
   }
   if (difference?.orderId === undefined) return;
   const { fieldsNotSent, linesNotSent } = difference;
