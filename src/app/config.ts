@@ -25,8 +25,8 @@ type Reader = ReturnType<typeof openReader>;
 
 /** What is set once, however many brands there are. */
 function deploymentOf(read: Reader) {
-  const { optional } = read;
-  const warehouseDatabaseUrl = warehouseUrlOf(read);
+  const { optional, required } = read;
+  const warehouseDatabaseUrl = required('WAREHOUSE_DATABASE_URL', databaseUrl('postgres:', 'postgresql:'));
   return {
     /** The folder of the brands' files (src/app/brands.ts); undefined: there are no brands. */
     brandsDir: optional('BRANDS_DIR', text, undefined),
@@ -96,9 +96,6 @@ function allOf(read: Reader, required = read.required) {
   } as const;
 }
 
-const warehouseUrlOf = ({ required }: Reader) =>
-  required('WAREHOUSE_DATABASE_URL', databaseUrl('postgres:', 'postgresql:'));
-
 const logLevelOf = ({ optional }: Reader, usual = 'info') => optional('LOG_LEVEL', oneOf(logLevels), usual);
 
 const shopOf = ({ required, optional }: Reader) => ({
@@ -143,9 +140,6 @@ export const readWarehouseConfig = (environment: Environment, brand?: string): C
 
 /** Whether shop and service are named, which `readWarehouseConfig` does not require. */
 export const isWhole = ({ shop, api }: Config): boolean => shop.url !== '' && api.baseUrl !== '' && api.clientId !== '';
-
-/** What reading the warehouse needs, and nothing else. @throws UsageError as `readConfig` does. */
-export const readWarehouseUrl = (environment: Environment): string => readAll(environment, warehouseUrlOf);
 
 /** What all brands of a deployment share. @throws UsageError as `readConfig` does. */
 export const readDeployment = (environment: Environment): Deployment => readAll(environment, deploymentOf);

@@ -1,5 +1,5 @@
 import { type Brand, configOf, readBrands } from '../app/brands.ts';
-import { readLogLevel, readWarehouseConfig, readWarehouseUrl, shortLockSeconds } from '../app/config.ts';
+import { readDeployment, readLogLevel, readWarehouseConfig, shortLockSeconds } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
 import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
 import { sessionsOnOurTables } from '../warehouse/lock-waits.ts';
@@ -71,7 +71,8 @@ async function ofBrand(around: Around, brand: Brand, work: () => ReturnType<Work
 
 /** Which sessions may hold the lock that a statement did not get. */
 async function holdersText({ name, environment }: Brand): Promise<string> {
-  await using warehouse = await openWarehouse({ url: readWarehouseUrl(environment), brand: name, connections: 1 });
+  const { warehouseDatabaseUrl: url } = readDeployment(environment);
+  await using warehouse = await openWarehouse({ url, brand: name, connections: 1 });
   const sessions = await sessionsOnOurTables(warehouse.db);
   return sessions.map(({ what }) => `brand ${name}: a transaction is open in its schemas: ${what}\n`).join('');
 }

@@ -5,8 +5,7 @@ import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
 import { zoneProblem } from '../../src/app/doctor/check-service.ts';
 import { completeEnvFile } from '../../src/app/init/env-file.ts';
-import { type Preset, presetFolder, readPresets } from '../../src/app/init/presets.ts';
-import { recognise } from '../../src/app/init/recognise.ts';
+import { type Preset, presetFolder, readPresets, recognise } from '../../src/app/init/presets.ts';
 import { renameTables } from '../../src/shop/sql-text.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 

@@ -7,9 +7,15 @@ import type { Environment } from '../config-reader.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import { withClosing } from '../doctor/finding.ts';
 import { completeEnvFile, type EnvLine } from './env-file.ts';
-import { type Preset, readPresets } from './presets.ts';
-import { asWritten, type Recognised, recognise } from './recognise.ts';
-import { asNamedHere, writeQueries } from './write-queries.ts';
+import {
+  asNamedHere,
+  asWritten,
+  type Preset,
+  type Recognised,
+  readPresets,
+  recognise,
+  writeQueries,
+} from './presets.ts';
 
 export type InitInput = {
   /** With what is in `envFile` already. */

@@ -1,6 +1,10 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { makeFolder } from '../../base/make-folder.ts';
 import { packagePath } from '../../base/package-path.ts';
-import type { SqlDialect } from '../../shop/sql-text.ts';
+import type { QueryName } from '../../shop/contract.ts';
+import { renameTables, type SqlDialect } from '../../shop/sql-text.ts';
+import type { ShopTable, ShopTables } from '../../shop/tables.ts';
 
 /** A shop system whose queries are shipped: `sql/shop/presets/<name>/`. */
 export type Preset = {
@@ -39,4 +43,104 @@ export async function readPresets(): Promise<Preset[]> {
       return { name, ...(JSON.parse(text) as Omit<Preset, 'name'>) };
     }),
   );
+}
+
+/** A preset whose tables are all there, in one schema and with one prefix. */
+export type Recognised = {
+  preset: Preset;
+  prefix: string;
+  schema: string | undefined;
+  /** The names of this shop's tables by those in the preset's queries, where they differ. */
+  renames: ReadonlyMap<string, string>;
+};
+
+/**
+ * Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix that it
+ * fits. Without I/O.
+ */
+export const recognise = (presets: readonly Preset[], { dialect, tables }: ShopTables): Recognised[] =>
+  presets
+    .filter(({ database }) => database === dialect)
+    .flatMap((preset) => placesOf(preset, tables))
+    .sort((a, b) => tablesOf(b) - tablesOf(a) || a.prefix.length - b.prefix.length);
+
+const tablesOf = ({ preset }: Recognised) => Object.keys(preset.tables).length;
+
+/** The tables of a preset as they would be named with its own prefix and no schema. */
+export const asWritten = (preset: Preset): Recognised => placeAt(preset, preset.prefix, undefined);
+
+/** Each schema and prefix under which all tables of a preset are there. */
+function placesOf(preset: Preset, tables: readonly ShopTable[]): Recognised[] {
+  const wanted = wantedTables(preset);
+  const [first] = wanted;
+  if (!first) return [];
+  const has = (schema: string | undefined, prefix: string) =>
+    wanted.every(({ base, columns }) => {
+      const table = tables.find((one) => one.schema === schema && one.name === prefix + base);
+      return table !== undefined && hasColumns(table, columns);
+    });
+  return tables.flatMap(({ name, schema }) => {
+    const prefix = name.slice(0, name.length - first.base.length);
+    // Anybody who may create a table in the shop names it, and its name goes into queries and into a command that init prints.
+    const isUsable = name.endsWith(first.base) && isPlainName(name) && isPlainName(schema ?? '');
+    return isUsable && has(schema, prefix) ? [placeAt(preset, prefix, schema)] : [];
+  });
+}
+
+/** Whether the table has the columns; with `!` before its name a column must not be there. */
+const hasColumns = ({ columns }: ShopTable, wanted: readonly string[]) =>
+  wanted.every((name) => (name.startsWith('!') ? !columns.includes(name.slice(1)) : columns.includes(name)));
+
+const isPlainName = (name: string) => /^[\w$]*$/.test(name);
+
+const wantedTables = (preset: Preset) =>
+  Object.entries(preset.tables).map(([name, columns]) => ({ name, base: name.slice(preset.prefix.length), columns }));
+
+function placeAt(preset: Preset, prefix: string, schema: string | undefined): Recognised {
+  const isAsWritten = prefix === preset.prefix && schema === undefined;
+  const renames = isAsWritten
+    ? []
+    : wantedTables(preset).map(({ name, base }): [string, string] => [name, prefix + base]);
+  return { preset, prefix, schema, renames: new Map(renames) };
+}
+
+const queryNames: readonly QueryName[] = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'];
+
+/**
+ * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of database
+ * into a folder. A folder that holds a query already is left alone, unless `force`: a file may be absent on purpose. A
+ * README.md that is there already is kept, too.
+ *
+ * @returns the query files that were written, and those that were there before and were left as they are.
+ */
+export async function writeQueries(
+  folder: string,
+  found: Recognised | undefined,
+  options: { force: boolean; dialect: SqlDialect },
+): Promise<{ written: string[]; kept: string[] }> {
+  const template = options.dialect === 'mysql' ? packagePath('sql', 'demo', 'mariadb') : packagePath('sql', 'shop');
+  const from = found ? presetFolder(found.preset.name) : template;
+  const files = await readdir(from);
+  const shipped = queryNames.map((name) => `${name}.sql`).filter((file) => files.includes(file));
+  const there = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith('.sql'));
+  if (there.length > 0 && !options.force) return { written: [], kept: there };
+  await makeFolder(resolve(folder));
+  for (const file of shipped) {
+    const text = await readFile(join(from, file), 'utf8');
+    await writeFile(join(folder, file), found ? asNamedHere(text, found) : text);
+  }
+  if (found) {
+    const readme = await readFile(join(from, 'README.md'), 'utf8');
+    const written = writeFile(join(folder, 'README.md'), readme, { flag: options.force ? 'w' : 'wx' });
+    await written.catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+  }
+  return { written: shipped, kept: there.filter((file) => !shipped.includes(file)) };
+}
+
+/** A query of a preset with the names of this shop's tables. */
+export function asNamedHere(sql: string, { preset, renames, schema }: Recognised): string {
+  if (renames.size === 0) return sql;
+  return renameTables(sql, { names: Object.keys(preset.tables), renames, schema }, preset.database);
 }

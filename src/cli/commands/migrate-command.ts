@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Option } from 'commander';
 import { configOf, placesOf } from '../../app/brands.ts';
-import { type Config, isWhole, readDeployment, readWarehouseUrl } from '../../app/config.ts';
+import { type Config, isWhole, readDeployment } from '../../app/config.ts';
 import { requireMigrated } from '../../app/require-migrated.ts';
 import { declareSameService, ownedBy, serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
@@ -193,7 +193,8 @@ async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config: Confi
 
 /** Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand. */
 async function completeUnion({ environment, brand, terminal }: Context): Promise<void> {
-  await using unbranded = await openWarehouse({ url: readWarehouseUrl(environment), connections: 1, silenceMs: 0 });
+  const { warehouseDatabaseUrl: url } = readDeployment(environment);
+  await using unbranded = await openWarehouse({ url, connections: 1, silenceMs: 0 });
   const { db } = unbranded;
   const stored = await storedBrands(db);
   const like = stored.find((one) => one === brand) ?? stored[0];
