@@ -153,7 +153,6 @@ test('doctor calls a run overdue after a minute, and names schedules that differ
     'other schedules are in the queue (sync-orders (*/5 * * * * in UTC)) than are configured (sync-orders (*/5 * * * * in Asia/Seoul))',
     'ok',
   ]);
-  expect((await look(-120 * minute)).slice(0, 1)).toMatchObject(fault('a clock was ahead'));
   expect(await look(undefined)).toMatchObject(fault('sync-orders has no next run'));
   expect(await look(0, '', [])).toMatchObject([{ level: 'warning', what: 'no schedule is configured' }]);
 });
