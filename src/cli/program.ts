@@ -11,7 +11,7 @@ import { describeFailure, type FailureJson, failureJson } from './failure.ts';
 export type Surroundings = {
   /** What was typed after `review-sync`. */
   args: readonly string[];
-  /** The environment, with .env beneath it. */
+  /** The environment, with .env beneath it. Reading it may throw a UsageError. */
   environment: Readonly<Record<string, string | undefined>>;
   /** Aborted to end the command cleanly. */
   signal: AbortSignal;
@@ -31,8 +31,8 @@ export type Surroundings = {
 export async function runProgram(given: Surroundings): Promise<number> {
   let status = 0;
   const { args } = given;
-  const around = { ...given, ...openOutput(given) };
-  const { writeOut, writeError, writeJson } = around;
+  const output = openOutput(given);
+  const { writeOut, writeError, writeJson } = output;
   const { version } = JSON.parse(readFileSync(packagePath('package.json'), 'utf8')) as { version: string };
   const program = new Commander('review-sync')
     .description('Keeps a review service in step with a shop’s orders, and a warehouse in step with its reviews.')
@@ -51,6 +51,7 @@ export async function runProgram(given: Surroundings): Promise<number> {
       define(commander, command, async (work, reach, asked) => {
         const { inBrands } = await import('./in-brands.ts');
         const { attended } = await import('./attended.ts');
+        const around = { ...given, ...output };
         const report = await attended(around, command, () => inBrands(around, reach, asked, work));
         if (!report) return;
         if (args.includes('--json')) writeJson(report.json);

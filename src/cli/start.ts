@@ -1,7 +1,6 @@
-import { existsSync, writeSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { ReviewSyncError } from '../base/errors.ts';
 import { readEnvFile } from '../base/parse-env-file.ts';
-import { describeFailure, failureJson } from './failure.ts';
 import { explainFaults } from './last-resort.ts';
 import { limitHeap } from './limit-heap.ts';
 import { runProgram } from './program.ts';
@@ -41,7 +40,10 @@ if (process.env.npm_command !== undefined) {
 
 const status = await runProgram({
   args: process.argv.slice(2),
-  environment: { ...envFile(), ...process.env },
+  // Read where its errors are reported: as every command reports them, and not by `--help`.
+  get environment() {
+    return { ...(existsSync('.env') ? readEnvFile('.env') : {}), ...process.env };
+  },
   signal: stop.signal,
   writeOut: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
@@ -52,21 +54,6 @@ await Promise.all([process.stdout, process.stderr].map(untilWritten));
 if (unwritten) process.stderr.write(`The output could not be written: ${unwritten.message}\n`);
 // What is left open after a failure must not keep the process from ending.
 process.exit(unwritten ? 1 : status);
-
-/**
- * The variables of .env in the working directory. Ends the process if it is there and cannot be read, with the error
- * as every command reports it.
- */
-function envFile() {
-  if (!existsSync('.env')) return {};
-  try {
-    return readEnvFile('.env');
-  } catch (error) {
-    writeSync(2, describeFailure(error));
-    if (process.argv.includes('--json')) writeSync(1, `${JSON.stringify({ error: failureJson(error) }, null, 2)}\n`);
-    return process.exit(2);
-  }
-}
 
 function untilWritten(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => void stream.write('', () => resolve()));
