@@ -17,7 +17,7 @@ import { syncOrders } from '../jobs/sync-orders.ts';
 import { syncReviews } from '../jobs/sync-reviews.ts';
 import { openApp } from '../src/app/app.ts';
 import { openLog } from '../src/base/log.ts';
-import { startServing } from '../src/cli/ui/serve-brands.ts';
+import { startServing } from '../src/cli/serve-brands.ts';
 import { runToEnd, startWorker } from '../src/runs/run-to-end.ts';
 import { startRun } from '../src/runs/start-run.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';

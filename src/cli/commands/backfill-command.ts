@@ -21,11 +21,11 @@ import {
 } from '../../reviews/plan/plan-backfill-reviews.ts';
 import type { ReviewDeps } from '../../reviews/read/reader.ts';
 import { spanTotals } from '../../warehouse/reviews/coverage.ts';
+import { optionOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { optionOf } from '../ui/arguments.ts';
-import { drawRun, drawToEnd, startOnly } from '../ui/draw-run.ts';
+import { drawRun, drawToEnd, startOnly } from '../draw-run.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withApp } from '../ui/with-app.ts';
+import { requireShopQueries, withApp } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
 type ReviewOptions = Options & { gaps?: true };

@@ -15,12 +15,12 @@ import {
   reopenDiscarded,
 } from '../../warehouse/dead-letters.ts';
 import type { Db } from '../../warehouse/index.ts';
+import { numberOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { numberOf } from '../ui/arguments.ts';
-import { drawRun, drawToEnd } from '../ui/draw-run.ts';
+import { drawRun, drawToEnd } from '../draw-run.ts';
 import type { Progress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse, withApp } from '../ui/with-app.ts';
+import { inWarehouse, withApp } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {

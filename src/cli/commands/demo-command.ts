@@ -17,11 +17,11 @@ import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
+import { optionOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { optionOf } from '../ui/arguments.ts';
-import { drawRun, drawToEnd } from '../ui/draw-run.ts';
+import { drawRun, drawToEnd } from '../draw-run.ts';
+import { startServing } from '../serve-brands.ts';
 import { openProgress } from '../ui/progress.ts';
-import { startServing } from '../ui/serve-brands.ts';
 import { table } from '../ui/table.ts';
 
 type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };

@@ -1,10 +1,10 @@
 import { type ShownOrder, withoutCustomer } from '../../orders/compare/show-order.ts';
 import { explainReview } from '../../reviews/refresh/explain-review.ts';
+import { numberOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { numberOf } from '../ui/arguments.ts';
-import { lookAtOrder } from '../ui/look-at-order.ts';
+import { lookAtOrder } from '../look-at-order.ts';
 import { orderText, reviewText } from '../ui/record-text.ts';
-import { withApp } from '../ui/with-app.ts';
+import { withApp } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {

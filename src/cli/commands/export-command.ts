@@ -5,7 +5,7 @@ import { type ExportReport, exportParquet } from '../../export/export-parquet.ts
 import type { Command, Context, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse } from '../ui/with-app.ts';
+import { inWarehouse } from '../with-app.ts';
 
 /** Files that are named one by one; all are counted, and `--json` names all. */
 const namedAtMost = 20;

@@ -1,9 +1,9 @@
 import { UsageError } from '../../base/errors.ts';
 import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
+import { orderCode } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { orderCode } from '../ui/arguments.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse } from '../ui/with-app.ts';
+import { inWarehouse } from '../with-app.ts';
 
 type Options = { order?: string[]; apply?: true };
 

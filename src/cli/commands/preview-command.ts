@@ -1,5 +1,5 @@
 import type { Command } from '../command.ts';
-import { lookAtOrder } from '../ui/look-at-order.ts';
+import { lookAtOrder } from '../look-at-order.ts';
 import { previewText } from '../ui/record-text.ts';
 
 export const command: Command = {

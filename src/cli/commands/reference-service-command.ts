@@ -11,8 +11,8 @@ import { keptSecret, randomSecret } from '../../sandbox/embedded-postgres/passwo
 import { startReferenceService } from '../../sandbox/reference-service/index.ts';
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
 import { openShop } from '../../shop/index.ts';
+import { optionOf } from '../arguments.ts';
 import type { Command, Context } from '../command.ts';
-import { optionOf } from '../ui/arguments.ts';
 
 type Options = {
   port: number;

@@ -6,7 +6,7 @@ import { warehouseNow } from '../../warehouse/index.ts';
 import { isAttended, openRuns } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse, withApp } from '../ui/with-app.ts';
+import { inWarehouse, withApp } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { startServer } from '../../server/index.ts';
 import type { Command, Context } from '../command.ts';
-import { serveBrands, startBackground } from '../ui/serve-brands.ts';
+import { serveBrands, startBackground } from '../serve-brands.ts';
 
 export const command: Command = {
   isSilent: true,

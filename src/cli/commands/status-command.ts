@@ -7,7 +7,7 @@ import { openQueues } from '../../queue/index.ts';
 import { queueNames } from '../../warehouse/connected-service.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse } from '../ui/with-app.ts';
+import { inWarehouse } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {

@@ -15,9 +15,9 @@ import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import type { RunReport } from '../../runs/job.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { drawRun, drawToEnd, runJob } from '../ui/draw-run.ts';
+import { drawRun, drawToEnd, runJob } from '../draw-run.ts';
 import { drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withApp } from '../ui/with-app.ts';
+import { requireShopQueries, withApp } from '../with-app.ts';
 
 type OrderOptions = { allowRemovals?: true; dryRun?: true };
 

@@ -9,7 +9,7 @@ import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { comparedText } from '../ui/difference-text.ts';
 import { table } from '../ui/table.ts';
-import { requireShopQueries, withApp } from '../ui/with-app.ts';
+import { requireShopQueries, withApp } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 

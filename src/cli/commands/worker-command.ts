@@ -15,8 +15,8 @@ import { openRunSeats } from '../../runs/step-slots.ts';
 import { startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
 import type { Command, Context } from '../command.ts';
-import { serveBrands, startBackground } from '../ui/serve-brands.ts';
-import { requireShopQueries } from '../ui/with-app.ts';
+import { serveBrands, startBackground } from '../serve-brands.ts';
+import { requireShopQueries } from '../with-app.ts';
 
 export const command: Command = {
   isSilent: true,

@@ -1,9 +1,9 @@
-import { type App, openApp } from '../../app/app.ts';
-import { requireMigrated } from '../../app/require-migrated.ts';
-import { UsageError } from '../../base/errors.ts';
-import { openWarehouse, type Warehouse } from '../../warehouse/index.ts';
-import type { Context, Report } from '../command.ts';
-import { openProgress, type Progress } from './progress.ts';
+import { type App, openApp } from '../app/app.ts';
+import { requireMigrated } from '../app/require-migrated.ts';
+import { UsageError } from '../base/errors.ts';
+import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import type { Context, Report } from './command.ts';
+import { openProgress, type Progress } from './ui/progress.ts';
 
 /**
  * Opens all systems for one command and closes them at its end. Waits are said by `progress`.

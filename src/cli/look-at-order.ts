@@ -1,8 +1,8 @@
-import { orderDeps } from '../../app/deps.ts';
-import { ownPushRights } from '../../app/run-rights.ts';
-import { type ShownOrder, showOrder } from '../../orders/compare/show-order.ts';
-import type { Context, Report } from '../command.ts';
+import { orderDeps } from '../app/deps.ts';
+import { ownPushRights } from '../app/run-rights.ts';
+import { type ShownOrder, showOrder } from '../orders/compare/show-order.ts';
 import { orderCode } from './arguments.ts';
+import type { Context, Report } from './command.ts';
 import { withApp } from './with-app.ts';
 
 /** The work of a command that shows one order and changes nothing. */

@@ -1,14 +1,14 @@
-import { openShared, type SharedConnections } from '../../app/app.ts';
-import { brandIdsOf, configOf } from '../../app/brands.ts';
-import { readDeployment } from '../../app/config.ts';
-import { startWebhookApplier } from '../../background/apply-webhooks.ts';
-import { startAlertWatcher } from '../../background/watch-alerts.ts';
-import { describeError, describeWithHint } from '../../base/errors.ts';
-import type { Logger } from '../../base/log.ts';
-import { repeat, withTimeout } from '../../base/timeout.ts';
-import { startServer } from '../../server/index.ts';
-import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../../server/measured-app.ts';
-import type { Context } from '../command.ts';
+import { openShared, type SharedConnections } from '../app/app.ts';
+import { brandIdsOf, configOf } from '../app/brands.ts';
+import { readDeployment } from '../app/config.ts';
+import { startWebhookApplier } from '../background/apply-webhooks.ts';
+import { startAlertWatcher } from '../background/watch-alerts.ts';
+import { describeError, describeWithHint } from '../base/errors.ts';
+import type { Logger } from '../base/log.ts';
+import { repeat, withTimeout } from '../base/timeout.ts';
+import { startServer } from '../server/index.ts';
+import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../server/measured-app.ts';
+import type { Context } from './command.ts';
 
 /** Posts alerts and applies webhooks until closed. @param pollMs how often it looks for webhooks. */
 export function startBackground({ app, reports }: MeasuredApp, pollMs?: number): { close(): Promise<void> } {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
-import { UsageError } from '../../base/errors.ts';
+import { UsageError } from '../base/errors.ts';
 
 /** Parses the value of an option as a variable of the configuration is parsed. */
 export const optionOf =

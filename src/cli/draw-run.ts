@@ -1,12 +1,12 @@
-import type { App } from '../../app/app.ts';
-import { mayDo } from '../../app/run-rights.ts';
-import { countsText } from '../../app/status-view.ts';
-import type { AnyRunJob, RunReport } from '../../runs/job.ts';
-import { type Following, runToEnd } from '../../runs/run-to-end.ts';
-import { type RunRequest, startRun } from '../../runs/start-run.ts';
-import { unattendedRuns } from '../../warehouse/runs/runs.ts';
-import type { Context, Report } from '../command.ts';
-import type { Progress } from './progress.ts';
+import type { App } from '../app/app.ts';
+import { mayDo } from '../app/run-rights.ts';
+import { countsText } from '../app/status-view.ts';
+import type { AnyRunJob, RunReport } from '../runs/job.ts';
+import { type Following, runToEnd } from '../runs/run-to-end.ts';
+import { type RunRequest, startRun } from '../runs/start-run.ts';
+import { unattendedRuns } from '../warehouse/runs/runs.ts';
+import type { Context, Report } from './command.ts';
+import type { Progress } from './ui/progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
 
 /** Runs a job to its end, draws its progress, and names runs that nobody carries out. @throws as `runToEnd`. */
