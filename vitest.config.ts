@@ -4,7 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Files that take longest, those first that mostly wait: started last, one of them alone would hold up the end. */
 const long = [
   ...['brands', 'stays-up', 'simulate', 'life', 'webhooks', 'authority', 'reviews-obstacles', 'lost-connections'],
-  ...['worker', 'flows', 'discretion', 'demo', 'rescan', 'reviews-complete', 'read-window'],
+  ...['worker', 'discretion', 'demo', 'rescan', 'reviews-complete', 'read-window'],
 ];
 
 class LongFirst extends BaseSequencer {

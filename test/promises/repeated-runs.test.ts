@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { startHere } from '../harness/cli.ts';
+import { startHere, until } from '../harness/cli.ts';
 import { reviewAt, worldTest } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
@@ -45,4 +45,21 @@ test('Ctrl-C of a command that joined a run ends it for the other command, too',
   expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
   const outcomes = 'select outcome from sync.runs order by started_at';
   expect(await here.warehouse(outcomes)).toEqual([{ outcome: 'abandoned' }, { outcome: 'done' }]);
+});
+
+test('an interrupted backfill goes on where it stopped', async ({ openWorld }) => {
+  const environment = { REVIEW_API_CONCURRENCY: '1' };
+  const here = await openWorld({ shop: 'sample', service: { latencyMs: 300 }, environment });
+  const first = startHere(['backfill', 'reviews'], here.environment);
+  await until(async () => (await here.warehouse('select id from sync.export_windows')).length >= 2);
+  first.kill('SIGINT');
+  const stderr = expect.stringContaining('Run the same command again to continue');
+  expect(await first.ended).toMatchObject({ status: 1, stderr });
+  here.service.setFaults({ latencyMs: 0 });
+  expect(await here.cli('backfill', 'reviews')).toMatchObject({ status: 0 });
+  expect(await here.warehouse('select count(*)::integer as n from warehouse.reviews')).toEqual([{ n: 200 }]);
+  const twice = await here.warehouse(`
+    select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
+      and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
+  expect(twice).toEqual([]);
 });

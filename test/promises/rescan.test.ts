@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
-import { startHere } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { line, type OrderWorld, order, orderTest } from '../harness/order-world.ts';
 import { aDayPasses } from '../harness/service-view.ts';
@@ -95,67 +94,52 @@ const rename = (world: OrderWorld, from: string, to: string) =>
   world.shop(`update o set code = '${to}', updated_at = now() where code = '${from}';
     update l set order_code = '${to}' where order_code = '${from}'`);
 const strip = (code: string) => code.toUpperCase().replace(/^0+/, '');
+const compact = (code: string) => code.toLowerCase().replace(' ', '');
 const allow = `alter table o alter total_price drop not null;`;
+const lose = `delete from reference_service.sub_orders s using reference_service.orders o where o.id = s.order_id and o.code = 'O1';
+  delete from reference_service.orders where code = 'O1'`;
+const write = `update reference_service.orders set code = 'o1' where code = 'O1'`;
 
-test.for([
-  ['as one', 'o1', strip, 'select'],
-  ['as one, and trims zeros', '00o1', strip, 'select'],
-  ['not at all', 'o1', (code: string) => (code === 'o1' ? 'refused' : code), 'select'],
-  ['as one, and the shop empties a field', 'o1', strip, `${allow} update o set total_price = null where code = 'o1'`],
-] as const)(
-  'an order is not deleted as gone if the service takes its new code %s',
-  async ([, code, fold, after], { world }) => {
-    await pushOrders(world);
-    folds(world, fold);
-    await rename(world, 'O1', code);
-    await world.sync();
-    await world.shop(after);
-    for (let day = 0; day < 2; day += 1) {
-      await rescan(world);
-      await dayPasses(world);
-    }
-    expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
-    expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual([code]);
-    expect(await world.codesAtService()).toContain('O1');
-    // The shop has neither any more.
-    await world.warehouse('update sync.dead_letters set resolved_at = now(), is_discarded = true');
-    await world.shop('delete from o where code = $1', [code]);
-    await world.timePasses('1 day');
-    await world.sync();
-    expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
-  },
-);
-
-test('an order that the service writes in another form, and the shop renames, is not deleted', async ({ world }) => {
+/** `before`: at the service. `left`: the codes of dead letters, and of the order at the service. */
+type Renamed = {
+  code: string;
+  fold: (code: string) => string;
+  before?: string;
+  after?: string;
+  left?: [string[], string];
+};
+test.for<[service: string, Renamed]>([
+  ['takes its new code as one', { code: 'o1', fold: strip }],
+  ['takes its new code as one, and trims zeros', { code: '00o1', fold: strip }],
+  ['refuses its new code', { code: 'o1', fold: (code) => (code === 'o1' ? 'refused' : code) }],
+  [
+    'takes its new code as one, and the shop empties a field',
+    { code: 'o1', fold: strip, after: `${allow} update o set total_price = null where code = 'o1'` },
+  ],
+  ['writes its code in another form', { code: 'O 1', fold: compact, before: write, left: [['O 1'], 'o1'] }],
+  ['had lost it', { code: 'o1', fold: strip, before: lose, left: [[], 'O1'] }],
+])('a renamed order is not deleted as gone if the service %s', async ([, renamed], { world }) => {
+  const { code, fold, before = 'select', after = 'select', left = [[code], 'O1'] } = renamed;
   await pushOrders(world);
-  await world.atService(`update reference_service.orders set code = 'o1' where code = 'O1'`);
-  folds(world, (code) => code.toLowerCase().replace(' ', ''));
-  await rename(world, 'O1', 'O 1');
+  await world.atService(before);
+  folds(world, fold);
+  await rename(world, 'O1', code);
   await world.sync();
+  await world.shop(after);
   for (let day = 0; day < 2; day += 1) {
     await rescan(world);
     await dayPasses(world);
   }
   expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
-  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(['O 1']);
-  expect(await world.codesAtService()).toContain('o1');
-});
-
-test('an order that was renamed after the service had lost it is not deleted', async ({ world }) => {
-  await pushOrders(world);
-  folds(world, strip);
-  await world.atService(`delete from reference_service.sub_orders s using reference_service.orders o
-    where o.id = s.order_id and o.code = 'O1'`);
-  await world.atService(`delete from reference_service.orders where code = 'O1'`);
-  await rename(world, 'O1', 'o1');
+  const [letters, atService] = left;
+  expect((await world.openDeadLetters()).map(({ key }) => key)).toEqual(letters);
+  expect(await world.codesAtService()).toContain(atService);
+  // The shop has neither any more.
+  await world.warehouse('update sync.dead_letters set resolved_at = now(), is_discarded = true');
+  await world.shop('delete from o where code = $1', [code]);
+  await world.timePasses('1 day');
   await world.sync();
-  for (let day = 0; day < 2; day += 1) {
-    await rescan(world);
-    await dayPasses(world);
-  }
-  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 0 } });
-  expect(world.writes().filter(({ method }) => method === 'DELETE')).toEqual([]);
-  expect(await world.codesAtService()).toContain('O1');
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: letters.length } });
 });
 
 test('what vanished is deleted by a rescan that misses it a day later', async ({ world }) => {
@@ -270,18 +254,4 @@ test('what stops the rescan does not stop the reconcile of reviews, nor the othe
   world.serviceRule(({ path }) => (path.startsWith('/v1/reviews') ? { status: 403 } : 'pass'));
   const reviewless = /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. .*5 orders pushed/s;
   expect(await world.says('sync reconcile', reviewless)).toMatchObject({ status: 1 });
-});
-
-test('Ctrl-C while a reconcile reads reviews starts no rescan of orders', async ({ world }) => {
-  await pushOrders(world, 1);
-  const command = startHere(['sync', 'reconcile'], world.environment);
-  world.serviceRule(({ path }) => {
-    if (path.startsWith('/v1/reviews')) command.kill('SIGINT');
-    return 'pass';
-  });
-  const stderr = expect.stringContaining('Interrupted. Finished work is kept.');
-  expect(await command.ended).toMatchObject({ status: 1, stdout: '', stderr });
-  expect(await world.warehouse(`select job, outcome from sync.runs where job <> 'sync-orders'`)).toEqual([
-    { job: 'reconcile-reviews', outcome: 'abandoned' },
-  ]);
 });
