@@ -33,7 +33,7 @@ test.each([
   expect(check(wrong)).toEqual([{ level: 'warning', what, hint: expect.stringContaining(`as ${name}`) }]);
 });
 
-test('what the lines add up to is said, and is a warning if more than a quarter is far off', () => {
+test('the sum of lines is said, and is a warning if over a quarter is far off', () => {
   const check = (...prices: number[]) =>
     checkSums(prices.map((price, n) => dated({ code: `A${n}`, total_price: '100' }, { price: String(price) })))[0];
   const what = 'order_lines.sql: the lines add up to 84 % of total_price in the middle order';

@@ -186,7 +186,7 @@ describe('the command line', () => {
     },
   );
 
-  test('Ctrl-C ends each command within two seconds, and within twenty those with servers', async () => {
+  test('Ctrl-C ends a command within two seconds, one with servers within twenty', async () => {
     const slow: string[] = [];
     for (const name of Object.keys(summaries)) {
       const grace = graceMs(await loadCommand(name));

@@ -3,7 +3,7 @@ import { statusReport } from '../../src/app/status-report.ts';
 import type { DeadLetterGroup } from '../../src/warehouse/dead-letters.ts';
 import { openWorld } from '../harness/world.ts';
 
-test('many gaps are ten lines, dead letters that differ in values are one; --json lists all', async () => {
+test('many gaps are ten lines, dead letters alike are one; --json lists all', async () => {
   await using world = await openWorld({ shop: 'empty' });
   await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
     select 'created', at, at + interval '1 second', 'refused', 'the reviews of ' || at || ' cannot be read'

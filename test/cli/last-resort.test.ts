@@ -32,7 +32,7 @@ test('a fault of the program is a sentence, and only a lost promise goes on', ()
   if (process.platform === 'linux') expect(faulty(lost, openSync('/dev/full', 'w'))).toMatchObject(wentOn);
 });
 
-test('a .env that cannot be read ends a command with status 2, a sentence and a document', async () => {
+test('an unreadable .env ends a command with status 2, a sentence and a document', async () => {
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, '.env'));
   const { status, stdout, stderr } = await runProcess(['status', '--json'], {}, cwd);

@@ -21,7 +21,7 @@ function fakeClock(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-test('while many requests wait, one wait a minute is said, and one that is much longer at once', () => {
+test('of many waits one a minute is said, and one that is much longer at once', () => {
   const { lines, clock, progress } = openLines();
   for (const [ms, waitsMs] of [
     [0, 9000],

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 const root = join(import.meta.dirname, '..', '..');
 const main = join(root, 'src', 'cli', 'main.ts');
 
-test('an old Node ends with a sentence and status 2, also with the channel that pm2 keeps open', async () => {
+test('an old Node ends with a sentence and status 2, also under pm2', async () => {
   const old = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.1.0' })`;
   const child = fork(main, ['worker'], { execArgv: ['--import', old], env: {}, silent: true });
   const said: string[] = [];

@@ -20,7 +20,7 @@ test('a run that waits for a failing service says so in status, and later in the
   await command.ended;
 });
 
-test('status, runs, dead-letters, export parquet and migrate --rebuild need the address of the warehouse and no other', async () => {
+test('what reads only the warehouse needs its address and no other', async () => {
   await using world = await openWorld();
   await world.run('sync-reviews');
   const folder = await temporaryFolder();

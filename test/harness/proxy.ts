@@ -1,7 +1,19 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request as send } from 'node:http';
+import { Agent, createServer, type IncomingMessage, type RequestListener, request as send } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
-import { serve } from './serve.ts';
+
+/** Serves HTTP on a free port of this machine until it is closed. */
+export async function serve(handler: RequestListener) {
+  const server = createServer(handler);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
+}
 
 /** A call on its way to the service. `form`: the fields of the body, or of the query where there is no form. */
 export type Call = { method: string; path: string; query: URLSearchParams; form: URLSearchParams };

@@ -16,7 +16,7 @@ import {
   type MysqlKind,
   startLocalMysql,
 } from '../../src/sandbox/local-mysql/index.ts';
-import { serve } from './serve.ts';
+import { serve } from './proxy.ts';
 
 /**
  * A folder in memory where there is one with room, else the system's for temporary files. A database has 300 files: on

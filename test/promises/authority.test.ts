@@ -161,10 +161,8 @@ test('a backfill with e-mail carries contact of its own days only, and none with
   // No process is there that could.
   expect((await world.cli('runs')).stdout).toMatch(/\d +nobody /);
   await (await queues.ofRun(enqueued.run)).add('push-orders', { payload: { codes: ['out'] } });
-  const worker = startHere(['worker'], { ...world.environment, ...noSchedules });
+  startHere(['worker'], { ...world.environment, ...noSchedules });
   await until(async () => (await openRuns(world)).length === 0);
-  worker.kill('SIGTERM');
-  await worker.ended;
   expect(await addresses(world)).toEqual([{ code: 'in' }]);
 });
 
@@ -172,10 +170,8 @@ test('a backfill with e-mail is not done if a worker with 0 has carried it out',
   await place(world, 3);
   expect(await world.cli('backfill orders --with-email --detach')).toMatchObject({ status: 0 });
   const none = { ...world.environment, ...noSchedules, ORDER_CONTACT_MAX_AGE_DAYS: '0', LOG_LEVEL: 'info' };
-  const worker = startHere(['worker'], none);
+  startHere(['worker'], none);
   await until(async () => (await openRuns(world)).length === 0);
-  worker.kill('SIGTERM');
-  await worker.ended;
   expect(await addresses(world)).toEqual([]);
   const error = expect.stringContaining('3 orders went without contact, because ORDER_CONTACT_MAX_AGE_DAYS is 0');
   expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([{ outcome: 'incomplete', error }]);

@@ -41,7 +41,7 @@ const forms: readonly [first: string, second: string, fold: Fold][] = [
   ['Cafe', 'Café', () => 'Cafe'],
 ];
 
-test('no customer and no line is sent of an order whose code the service holds for another one', async ({ world }) => {
+test('nothing is sent of an order whose code the service holds for another one', async ({ world }) => {
   const foldOf = (code: string) => forms.find(([first, second]) => first === code || second === code)?.[2] ?? same;
   const fold: Fold = (code, method) => foldOf(code)(code, method);
   await world.place(...forms.map(([first]) => of(first, 'kim', 1)));

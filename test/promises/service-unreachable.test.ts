@@ -28,7 +28,7 @@ test('without a connection no order fails, and a rescan names what it could not 
   expect(await settleVanished(deps, '2000-01-01T00:00:00Z', rights)).toMatchObject({ problem });
 });
 
-test('if "get order by code" fails, or shows others, a dry run ends well and --diff exits 1', async ({ world }) => {
+test('if no order is found by its code, a dry run ends well and --diff exits 1', async ({ world }) => {
   await world.place(order('A', line('1', 7)), order('B', { user_email: 'b@example.com' }, line('1', 7)));
   for (const response of [{ status: 400 }, { status: 200, body: '[{"id": 7, "code": "other"}]' }]) {
     world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? response : 'pass'));

@@ -395,7 +395,7 @@ test('a job of a dead worker is taken over in the given time, the sixth time too
   expect(seconds).toEqual([25, 25]);
 });
 
-test('a worker that lost its run while it planned leaves the plan of the other worker, and blames no queue', async () => {
+test('a worker that lost its run while it planned leaves the plan of the other one', async () => {
   const { url, queues } = await openTestQueues();
   const context = calls();
   const lost = Promise.withResolvers<void>();

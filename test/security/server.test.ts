@@ -136,7 +136,7 @@ test('no sender fills the warehouse with dead letters, events or waiting reviews
 /** The head of a webhook whose body has two bytes. */
 const webhookHead = `POST /webhooks/${secret} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n`;
 
-test('one connection sends a hundred requests, 200 are unfinished, and 500 open, at most', async () => {
+test('a connection sends a hundred requests; 200 are unfinished, 500 open, at most', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
   const { hostname, port } = new URL(serving.url);
   const sockets = Array.from({ length: 200 }, () => connect({ host: hostname, port: Number(port) }));

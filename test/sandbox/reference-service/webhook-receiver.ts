@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { serve } from '../../harness/serve.ts';
+import { serve } from '../../harness/proxy.ts';
 
 export type Receiver = {
   url: string;
