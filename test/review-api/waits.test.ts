@@ -233,27 +233,6 @@ test('a second 429 of one call is about that call, if the overview is shown', as
   expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/1', '/v1/orders/1', '/v1/reviews/overview']);
 });
 
-test('after a ban each process sends one request, and no other before its end', async () => {
-  let isBanned = false;
-  const service = await tinyService(async (seen) => {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    return isBanned ? busy(1) : orderOf(seen);
-  });
-  const session = sharedStore();
-  const apis = [1, 2].map(() => client(service.url, { session, concurrency: 4 }));
-  const all = apis.flatMap((api) => Array.from({ length: 40 }, (_none, n) => api.orders.get(n + 1)));
-  await until(() => service.calls().length > 20);
-  isBanned = true;
-  await until(() => (session.session.heldUntilMs ?? 0) > Date.now());
-  const before = service.calls().length;
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  // The other process may have had requests in flight, and then asks, too.
-  expect(service.calls().length - before).toBeLessThanOrEqual(5);
-  isBanned = false;
-  expect(await Promise.all(all)).toHaveLength(80);
-  expect(service.calls().filter(({ path }) => path.endsWith('overview')).length).toBeLessThanOrEqual(2);
-});
-
 test('a service that asks a request for a token to wait holds all at once', async () => {
   const service = await tinyService(orderOf, (_seen, nth) =>
     nth === 1 ? wait(503, 0.2) : json({ access_token: 't' }),
