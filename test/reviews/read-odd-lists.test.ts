@@ -175,6 +175,22 @@ const naming =
   (service) =>
     answering(service, ({ lastPage = 1 }, { number }) => ({ lastPage: named(lastPage, number) }));
 
+/** Empty at first, and then refused from its other end. */
+const emptyOnce: Change = (service) =>
+  answering(service, (_, { number }) => {
+    if (number === 2) throw refusal;
+    return number === 1 ? none : {};
+  });
+/** Page 2 shows the last review of page 1 again, in two readings of page 1, page 2 and the empty one behind them. */
+const twiceInTwoReadings: Change = (service, reviews) =>
+  answering(service, ({ items: [first, ...others] }, { page, number }) =>
+    page === 2 && number <= 6 ? { items: [{ ...(first as object), id: reviews[99]?.id }, ...others] } : {},
+  );
+const datedFarAway: Change = (service, reviews) =>
+  answering(service, ({ items }) => ({
+    items: items.map((item) => (item.id === reviews[42]?.id ? { ...item, created_at: '2011-01-01T00:00:00Z' } : item)),
+  }));
+
 const lengthOf = ({ start_datetime, end_datetime }: Params) => at(end_datetime ?? '') - at(start_datetime ?? '');
 /** It shows other dates instead of a period of more days. */
 const forgetting =
@@ -275,6 +291,9 @@ test.each<OddService>([
   ['shows a hundred a page, and calls page 1 the last', cutting(100, 1), absent, [ofDay(450)], 350],
   ['shows the newest days of a long period', newestDays, real, ofSpan, 40],
   ['shows the first days of a long period', firstDays, real, ofSpan, 40],
+  ['shows an empty list, and refuses its other end', emptyOnce, real, [ofDay(50)], 100],
+  ['shows a review twice in two readings', twiceInTwoReadings, absent, [ofDay(150)], 100],
+  ['dates a review far from its span', datedFarAway, real, [ofDay(500)], 20],
   ['shows two pages at most, others refused', twoPages('refused'), ofTwenty, ofTwoPages, 1300],
   ['shows two pages at most, others not found', twoPages('not found'), ofTwenty, ofTwoPages, 1300],
   ['shows two pages at most, others empty', twoPages('empty'), ofTwenty, ofTwoPages, 1300],
@@ -338,14 +357,6 @@ test('a short last page is believed while numbers are right, a full one never', 
   // One page; two full pages, a look at the first, at the other end, behind them, and the last again; one page, and its other end.
   // The days before and behind the reviews are looked at eight times.
   expect([costs[1], costs[2], costs[4]]).toEqual([3, 8, 2]);
-});
-
-test('an empty list is no proof if the service refuses to show it from its other end', async () => {
-  const service = answering(listed(ofDay(50), { lastPage: 'real' }), (_, { number }) => {
-    if (number === 2) throw refusal;
-    return number === 1 ? none : {};
-  });
-  await readsAll(service, ofDay(50));
 });
 
 test('a list of other dates, in place of more than 14 days, proves nothing', async () => {
@@ -522,15 +533,6 @@ test.each(['real', 'capped', 'absent', 'fixed', 'not on the last'] as const)(
   },
 );
 
-test('two readings that both show a review twice prove nothing', async () => {
-  const reviews = ofDay(150);
-  // A reading is page 1, page 2 and the empty one behind them.
-  const service = answering(listed(reviews), ({ items: [first, ...others] }, { page, number }) =>
-    page === 2 && number <= 6 ? { items: [{ ...(first as object), id: reviews[99]?.id }, ...others] } : {},
-  );
-  await readsAll(service, reviews);
-});
-
 test('a record without an id whose link is signed again is no change of its list', async () => {
   const reviews = ofDay(250);
   for (const lastPage of ['real', 'absent'] as const) {
@@ -543,14 +545,6 @@ test('a record without an id whose link is signed again is no change of its list
     expect(read).toMatchObject({ ids: expect.arrayContaining(idsOf(reviews.slice(0, 249))), reasons: [] });
     expect(read.requests).toBeLessThan(15);
   }
-});
-
-test('a review dated far from its span stops no others, nor makes the span unproven', async () => {
-  const reviews = ofDay(500);
-  const service = answering(listed(reviews, { lastPage: 'real' }), ({ items }) => ({
-    items: items.map((item) => (item.id === reviews[42]?.id ? { ...item, created_at: '2011-01-01T00:00:00Z' } : item)),
-  }));
-  await readsAll(service, reviews, 20);
 });
 
 /** The service, which answers with the error to every list whose period holds a second of [from, to). */
