@@ -79,8 +79,8 @@ export function pageOf(answer: Answer, rel: 'last' | 'next'): number {
   return page;
 }
 
-/** Whether the service tells that there is more than this page. */
-export function tellsMore(answer: Answer, page = 1): boolean {
+/** Whether the service tells that there is more than page 1. */
+export function tellsMore(answer: Answer): boolean {
   const { last = 0, next = 0 } = pagesOf(answer);
-  return last > page || next > page;
+  return last > 1 || next > 1;
 }

@@ -105,7 +105,7 @@ export async function main(
 }
 
 async function compare(options: Options, output: Output): Promise<number> {
-  const session = await openSession(options, []);
+  const session = await openSession(options);
   const chosen = chapters.filter(({ name }) => options.sections.length === 0 || options.sections.includes(name));
   const results: Result[] = [];
   let left: string[] = [];

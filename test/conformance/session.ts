@@ -96,7 +96,7 @@ export type Session = {
   /** What the codes and names of all that this run makes begin with. */
   prefix: string;
   /** What was made and is to be removed. */
-  ledger: Ledger;
+  ledger: Made[];
   /** The service's clock, by the `Date` header of its first answer. */
   now(): Date;
   call(method: Method, path: string, sent?: Sending): Promise<Answer>;
@@ -117,7 +117,7 @@ const pollEveryMs = 250;
 const mostRenewals = 1;
 
 /** Gets a token. @throws Error where the service cannot be reached or gives none. */
-export async function openSession(settings: Settings, ledger: Ledger): Promise<Session> {
+export async function openSession(settings: Settings): Promise<Session> {
   const { url, clientId, clientSecret, signal } = settings;
   const requestToken = (form: Params) => send(url, 'POST', '/oauth/token', { form, signal });
   const freshToken = async () => {
@@ -133,7 +133,7 @@ export async function openSession(settings: Settings, ledger: Ledger): Promise<S
   const session: Session = {
     settings,
     prefix: `conf-${Date.now().toString(36)}${randomBytes(3).toString('hex')}`,
-    ledger,
+    ledger: [],
     now: () => new Date(Date.now() + skewMs),
     requestToken,
     async call(method, path, sent = {}) {
@@ -192,8 +192,6 @@ export type Kind = (typeof kinds)[number];
 
 /** Entered before it is made, so that it can be removed even if the answer is lost. */
 export type Made = { kind: Kind; code: string; id?: number };
-
-export type Ledger = Made[];
 
 /**
  * Removes all that was made, newest first. Works after the run was ended, too.

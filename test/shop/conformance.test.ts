@@ -11,12 +11,12 @@ const queries = {
   changed_orders: 'select code, updated_at as changed_at from o where updated_at >= :since',
 };
 
-async function tables(server: ShopServer, { code = server.types.exact, date = server.types.instant } = {}) {
-  const database = await server.create();
-  await database.run(`create table o (code ${code}, created_at ${date}, updated_at ${date},
-    total_price ${server.types.amount}, user_name varchar(50))`);
-  await database.run(`create table l (order_code ${code}, line_code varchar(20), product_id bigint,
-    price ${server.types.amount}, product_options ${server.types.json})`);
+async function tables({ create, types }: ShopServer, date: 'instant' | 'local') {
+  const database = await create();
+  await database.run(`create table o (code ${types.exact}, created_at ${types[date]}, updated_at ${types[date]},
+    total_price ${types.amount}, user_name varchar(50))`);
+  await database.run(`create table l (order_code ${types.exact}, line_code varchar(20), product_id bigint,
+    price ${types.amount}, product_options ${types.json})`);
   return database;
 }
 
@@ -42,7 +42,7 @@ async function walked(read: (after: OrderPosition) => ReturnType<Shop['orderCode
 
 describe.each(shopServers)('$name', (server) => {
   test('orders are read by code with their lines, every value as the database writes it', async () => {
-    const database = await tables(server, { date: server.types.local });
+    const database = await tables(server, 'local');
     await database.run(
       `insert into o values ('A', '2026-03-01 10:00:00.000004', '2026-03-01 11:00:00', 1234567890.10, 'Kim''s "x" \\\\')`,
     );
@@ -68,7 +68,7 @@ describe.each(shopServers)('$name', (server) => {
   test.each(['instant', 'local'] as const)(
     'a walk by date (%s) finds every order once, at every size of page',
     async (kind) => {
-      const database = await tables(server, { date: server.types[kind] });
+      const database = await tables(server, kind);
       const codes = Array.from({ length: 30 }, (_, n) => `O${n}`);
       // Five orders of each moment: pages end between orders of one moment.
       await addOrders(database, codes, (n) => Math.floor(n / 5));
@@ -92,7 +92,7 @@ describe.each(shopServers)('$name', (server) => {
   test.each(['instant', 'local'] as const)(
     'a walk keeps within its range of dates (%s), the end left out',
     async (kind) => {
-      const database = await tables(server, { date: server.types[kind] });
+      const database = await tables(server, kind);
       await addOrders(database, ['A', 'B', 'C', 'D']);
       const shop = await openTables(database, queries, 'UTC');
       const [b, c] = ['B', 'C'].map((code, n) => ({ at: `2026-03-01T00:0${n + 2}:00.000000Z`, code }));

@@ -293,8 +293,8 @@ export async function openSimulatedDatabase(url: string) {
       sessionsOf.delete(process);
     },
     /** A statement of the simulator itself, at once. */
-    async ask<Row extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<Row[]> {
-      return (await admin.query<Row>(text, values)).rows;
+    async ask<Row extends pg.QueryResultRow>(text: string): Promise<Row[]> {
+      return (await admin.query<Row>(text)).rows;
     },
     async close(): Promise<void> {
       for (const { real } of idle) await real.end();

@@ -68,10 +68,10 @@ export async function anOption(session: Session): Promise<Row> {
 }
 
 /** A review of this run, written at a time of its own; each is made once. */
-export const reviewAt = (name: string, days: number, time: string, more: { score?: number } = {}) =>
+export const reviewAt = (name: string, days: number, time: string) =>
   async function datedReview(session: Session) {
     const at = (await clockOf(session)).daysAgo(days, time);
-    const params = { ...reviewParams(session), user_code: codeOf(session, 'dated'), ...more, created_at: at.iso };
+    const params = { ...reviewParams(session), user_code: codeOf(session, 'dated'), created_at: at.iso };
     const made = createdBy(session, await post(session, 'reviews', name, params));
     // Clocks that went forward or back in between would move it.
     if (String(made.created_at).slice(0, 19) === at.iso.slice(0, 19)) return { ...made, at };

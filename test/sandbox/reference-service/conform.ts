@@ -42,7 +42,7 @@ export async function conform(
   settings: Settings,
   names?: readonly string[],
 ): Promise<{ results: Result[]; left: string[] }> {
-  const session = await openSession(settings, []);
+  const session = await openSession(settings);
   const results = await runChapters(
     session,
     chapters.filter(({ name }) => names?.includes(name) ?? true),
