@@ -102,10 +102,12 @@ const requestsOf = (given: Given) => sentRequests(plan(given), difference(given)
 const fieldsOf = (given: Given) => difference(given).fields.map(({ field }) => field);
 
 describe('the fields of an order', () => {
-  test('what both ends say alike is no difference', () => {
+  test('what both ends say alike, or an account in place of a name, is no difference', () => {
     expect(difference().fields).toEqual([]);
     expect(isDifferent(difference())).toBe(false);
     expect(fieldsOf({ shown: atService({ code: ' a' }) })).toEqual([]);
+    expect(fieldsOf({ shown: atService({ username: 'kim' }) })).toEqual([]);
+    expect(fieldsOf({ shop: ofShop({ user_name: 'kim' }), shown: atService({ username: 'kim' }) })).toEqual([]);
   });
 
   test.each<[string, Partial<OrderDetail>]>([
@@ -143,11 +145,6 @@ describe('the fields of an order', () => {
     expect(found.fields).toMatchObject([{ field: 'total_price', shop: '12.50', isShown: false }]);
     expect(isDifferent(found)).toBe(false);
     expect(isDifferent(difference({ shown: atService({ created_at: null }) }))).toBe(false);
-  });
-
-  test('the account that a service shows in place of a name is no difference', () => {
-    expect(fieldsOf({ shown: atService({ username: 'kim' }) })).toEqual([]);
-    expect(fieldsOf({ shop: ofShop({ user_name: 'kim' }), shown: atService({ username: 'kim' }) })).toEqual([]);
   });
 
   test('a grade that is not linked yet is no difference, and keeps what was sent before', () => {
@@ -272,6 +269,9 @@ describe('an order that the shop has deleted', () => {
 
   test('is deleted with ORDER_DELETES=send, unless it has, or may have, reviews', () => {
     expect(isDeletion({})).toBe(true);
+    expect(isDifferent(difference({ shop, deletes: 'send' }))).toBe(true);
+    const deletion = { method: 'DELETE', path: '/v1/orders/1', body: undefined };
+    expect(requestsOf({ shop, deletes: 'send' })).toEqual([deletion]);
     expect(isDeletion({ deletes: 'off' })).toBe(false);
     expect(isDeletion({ shop: ofShop() })).toBe(false);
     for (const reviews_count of [1, null]) {
@@ -307,12 +307,6 @@ describe('an order that the shop has deleted', () => {
       requests: [],
       memory: { orderId: 1, stop: { failure: 'permanent' } },
     });
-  });
-
-  test('is a difference, and needs one request', () => {
-    expect(isDifferent(difference({ shop, deletes: 'send' }))).toBe(true);
-    const deletion = { method: 'DELETE', path: '/v1/orders/1', body: undefined };
-    expect(requestsOf({ shop, deletes: 'send' })).toEqual([deletion]);
   });
 });
 
