@@ -158,6 +158,8 @@ test('a gap takes in those within it, and a proven span cuts what it touches', a
     [25, 60],
   ] as const)
     await gap(start, end);
+  const firstSeenAt = new Date('2026-01-01Z');
+  await ask('update sync.open_gaps set first_seen_at = $1', [firstSeenAt]);
   const span = { start: 12, end: 14 };
   await openGap(warehouse.db, 'updated', { span, kind: 'failed', reason: 'of the other axis' });
   await gap(5, 30);
@@ -175,6 +177,9 @@ test('a gap takes in those within it, and a proven span cuts what it touches', a
   expect(Date.now() - (again?.lastTriedAt.getTime() ?? 0)).toBeLessThan(30 * 60_000);
   await closeGaps(warehouse.db, 'created', { start: 8, end: 40 });
   expect(new Set(await all())).toEqual(new Set([...others, ['created', 5, 8, 3], ['created', 40, 60, 2]]));
+  // Each is as old as the oldest that it has taken in, or is left of.
+  const created = (await openGaps(warehouse.db)).filter(({ axis }) => axis === 'created');
+  expect(created.map((one) => one.firstSeenAt)).toEqual([firstSeenAt, firstSeenAt, firstSeenAt]);
   const said = '4 spans of reviews are not read; see review-sync status. The first: 0';
   expect(gapsProblem(await openGaps(warehouse.db))).toBe(said);
 
