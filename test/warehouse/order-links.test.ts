@@ -64,7 +64,8 @@ test('an order that is gone or cannot be read keeps only the lease of a living p
     ['is gone', () => settleGone(warehouse.db, ['failed', 'broken off', 'leased']), ['leased']],
   ] as const) {
     await ask(`truncate sync.order_links cascade;
-      insert into sync.order_links (order_code, due_at, user_grade_code) values ('failed', now(), 'silver');
+      insert into sync.order_links (order_code, due_at, user_grade_code, waiting_lines, waiting_since)
+        values ('failed', now(), 'silver', '{"1": "P1"}', now());
       insert into sync.order_links (order_code, lease_owner, lease_expires_at) values
         ('broken off', 'a', now() - interval '1 second'), ('leased', 'b', now() + interval '1 minute')`);
     await work();
@@ -74,6 +75,7 @@ test('an order that is gone or cannot be read keeps only the lease of a living p
     expect([what, await codes('due_at is not null or lease_owner is not null')]).toEqual([what, due]);
   }
   expect(await waitingForGrades(warehouse.db)).toMatchObject({ orders: 0 });
+  expect(await waitingLines(warehouse.db)).toMatchObject({ orders: 0 });
 });
 
 test('an order that cannot be read is read again after each of the distances in turn', async () => {
