@@ -31,6 +31,10 @@ test('a walk reads its orders once, and marks pushed ones that are gone', async 
     } while (state.next !== undefined && read.length < 9);
     return read;
   };
+  // A walk over some days says nothing of the orders after them.
+  const aDayAgo = Math.floor(hoursAgo(24).getTime() / 1000);
+  expect((await walk({ ...range, end: aDayAgo })).flat()).toEqual(['A', 'C']);
+  expect(await world.warehouse(absent)).toEqual([{ code: 'B' }, { code: 'D' }]);
   expect((await walk()).flat()).toEqual(['A', 'C', 'E']);
   expect(await world.warehouse(absent)).toEqual([{ code: 'B' }, { code: 'D' }, { code: 'F' }]);
 
