@@ -237,6 +237,10 @@ test('clients that share a session use one token, and renew it once when it is r
   service.revoke();
   await readAll();
   expect(session.session.refusedAtMs).toHaveLength(2);
+  // A token of another process was accepted there.
+  service.revoke();
+  await client(service.url, { session }).orders.get(1);
+  expect(session.session.refusedAtMs).toHaveLength(3);
 });
 
 test('another program that revokes the token again and again is met by a growing wait', async () => {
