@@ -87,34 +87,36 @@ onEachQueue(({ redisUrl }) => {
     const { queues, runs } = await open();
     const context = calls({
       async step(step) {
-        if (step === '1') throw new IncompleteError('step 1 cannot be read');
+        if (step === '1' || step === '2') throw new IncompleteError(`step ${step} cannot be read`);
         return { records: 1 };
       },
     });
-    const id = await runs.start(job);
-    // The first worker adds the steps, and is stopped before it can write that down; meanwhile the steps end.
+    const inTwo = jobOf([['0', '1', '2'], ['3']]);
+    const id = await runs.start(inTwo);
+    // The first worker adds the last step, and is stopped before it can write that down; meanwhile the step ends.
     const queue = await queues.ofRun(id);
     const addBulk = queue.addBulk.bind(queue);
     queue.addBulk = async (jobs) => {
-      await addBulk(jobs);
-      await until(async () => context.steps.length === 3 && (await queue.getJobCounts('active')).active === 1);
+      const added = await addBulk(jobs);
+      if (context.ends.length === 0) return added;
+      await until(async () => context.steps.length === 4 && (await queue.getJobCounts('active')).active === 1);
       worker.abort.abort();
       throw new Error('stopped');
     };
-    const worker = await runs.worker(job, context);
+    const worker = await runs.worker(inTwo, context);
     await until(async () => worker.abort.signal.aborted);
     await worker.close();
-    // One of them has failed.
-    expect(await queues.progress(id)).toEqual({ state: 'running', planned: 3, ended: 3 });
+    // More steps have failed before than are added.
+    expect(await queues.progress(id)).toEqual({ state: 'running', planned: 4, ended: 4 });
     queue.addBulk = addBulk;
-    await runs.worker(job, context);
+    await runs.worker(inTwo, context);
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-    expect(context.steps.sort()).toEqual(['0', '1', '2']);
+    expect(context.steps.sort()).toEqual(['0', '1', '2', '3']);
     expect(context.planned).toBe(1);
     const [begin, end] = context.startedAt;
     expect(end).toEqual(begin);
     expect(context.concluded).toEqual([
-      { state: 0, results: [{ records: 1 }, { records: 1 }], failures: [expect.stringContaining('step 1')] },
+      { state: 1, results: [{ records: 1 }, { records: 1 }], failures: expect.objectContaining({ length: 2 }) },
     ]);
   });
 
