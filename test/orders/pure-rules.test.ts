@@ -35,6 +35,7 @@ import {
   MalformedResponseError,
   NotFoundError,
   type OrderBody,
+  type OrderDetail,
   RefusedError,
   sentAmount,
   UnavailableError,
@@ -264,9 +265,11 @@ describe('what is known after a request', () => {
   const broken = { kind: 'failed', reason: '500', failure: 'transient' } as const;
   const refused = { kind: 'failed', reason: '422', failure: 'permanent', isRefused: true } as const;
   const done = (value: unknown = undefined) => ({ kind: 'done', value, attempts: 1 }) as const;
+  /** What the service showed before. */
+  const seen = { id: 1, code: 'A' } as OrderDetail;
   const learned = (request: OrderRequest, sent: Sent<unknown>, before: Partial<OrderMemory>) => {
     const memory = { ...memoryOf(orderLink(), [known]), ...before };
-    const after = learn({ requests: [request], memory }, 'unknown', [{ request, sent } as Result]);
+    const after = learn({ requests: [request], memory }, seen, [{ request, sent } as Result]);
     return { ...after.memory, shown: after.shown };
   };
 
@@ -319,7 +322,8 @@ describe('what is known after a request', () => {
     ['no sight of an order', { kind: 'find' }, broken, {}, { stop: { reason: '500' } }],
     ['no sight of one that must stay', { kind: 'find' }, broken, { failedDeletion: stop }, { stop }],
     ['a deletion', deletion, done(), {}, { failedDeletion: undefined, shown: 'absent' }],
-    ['one that is refused', deletion, refused, {}, { failedDeletion: { reason: '422', failure: 'permanent' } }],
+    ['one that is refused', deletion, refused, {}, { failedDeletion: { reason: '422' }, shown: seen }],
+    ['404 to a deletion', deletion, absent, {}, { failedDeletion: { failure: 'transient' }, shown: 'unknown' }],
     ['a deletion in doubt', deletion, broken, {}, { failedDeletion: { isUnknown: true }, shown: 'unknown' }],
     ['empty fields that are refused', post, refused, {}, { refused: ['user_code'], stop: undefined }],
     ['that fail, where others were accepted', post, broken, accepted({}), { refused: ['user_code'], stop: undefined }],
