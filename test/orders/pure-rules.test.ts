@@ -549,6 +549,8 @@ test('the service counts as down after five failures begun since the last succes
   for (const one of begun(4)) one.failed('500');
   old?.failed('500');
   older?.responded();
+  // A success of an earlier start takes back no later one.
+  begun(1, true)[0]?.failed('404');
   expect(() => begun(1)[0]?.failed('503')).toThrow('503');
   // A process that is still at it stops too.
   expect(() => begun(1, true)[0]?.failed('404')).toThrow('503');
