@@ -33,6 +33,12 @@ const manyTouches = 50_000;
  * @param lockOption `nowait`: throws while another one counts.
  */
 async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Promise<void> {
+  if (which === 'touched') {
+    const counted = await write(db)`
+      update sync.settings set counted_at = greatest(counted_at, now())
+      where counted_at is not null and not exists (select from sync.touches)`;
+    if (counted > 0) return;
+  }
   const begun = await db
     .transaction()
     .setIsolationLevel('repeatable read')
