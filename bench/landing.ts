@@ -82,11 +82,9 @@ async function openPlace({ url, isCounted = true }: { url: string; isCounted?: b
   const warehouse = await openWarehouse({ url, connections: 2 });
   if (isCounted) return warehouse;
   const text = (await statement('land_reviews'))
-    .replace(/^earlier as [\s\S]*?\n\),\n/m, '')
     .replace(/^changed as [\s\S]*?\n\),\n/m, '')
     .replace(/^touched as [\s\S]*?\n\),\n/m, '')
-    .replace(/^commented as [\s\S]*?\n\),\n/m, '')
-    .replace('where (select count(*) from earlier) >= 0', '');
+    .replace(/^commented as [\s\S]*?\n\),\n/m, '');
   const query = warehouse.pool.query.bind(warehouse.pool) as (given: object) => Promise<unknown>;
   Object.assign(warehouse.pool, { query: (given: object) => query({ ...given, text }) });
   return warehouse;

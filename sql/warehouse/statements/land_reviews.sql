@@ -5,9 +5,9 @@
 -- $4 text[]: columns that keep their values, since the response does not show them.
 --
 -- The columns but id come from src/warehouse/reviews/review-columns.ts, in the place of the comments that name them:
--- @columns: names. @typed_columns: names and types. @record_values: values. @column_names: names as texts.
--- @assignments: the value after a version that replaces the kept one, also of extra.
--- @newest_values, @kept_values: what of these values, and of those in the table, is compared.
+-- @columns: names. @typed_columns: names and types. @column_names: names as texts. @newest_values: values after this version.
+-- @assignments: the same, also of extra. @landing_values, @kept_values: what of these values, and of those in the table, is
+-- compared.
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
@@ -26,16 +26,21 @@ with items as materialized (
 ),
 -- Locked, so that no other page changes the rows between here and `written`.
 earlier as materialized (
-  select id, created_at, product_id, order_code, score, comments_count, deleted_at from warehouse.reviews
+  select * from warehouse.reviews
   where id = any (array(select id from items))
   order by id
   for update
 ),
 written as (
   insert into warehouse.reviews as kept (id, /*@columns*/ extra)
-  select r.id, /*@record_values*/ item.value - array['id' /*@column_names*/]
+  select r.id, /*@newest_values*/
+    case
+      when $2::text[] is null then jsonb_strip_nulls(jsonb_build_object('comments', old.extra -> 'comments'))
+      else coalesce(old.extra, '{}') - $2::text[]
+    end || (item.value - array['id' /*@column_names*/])
   from items as item
   cross join lateral jsonb_to_record(item.value) as r (id bigint /*@typed_columns*/)
+  left join earlier as old on old.id = item.id
   -- Reads `earlier` before the first row is written.
   where (select count(*) from earlier) >= 0
   -- So that two pages with the same reviews do not lock each other out.
@@ -44,7 +49,7 @@ written as (
   where kept.deleted_at is not null
     or (
       (excluded.updated_at >= kept.updated_at or kept.synced_at < $3::timestamptz)
-      and (/*@kept_values*/ true) is distinct from (/*@newest_values*/ true)
+      and (/*@kept_values*/ true) is distinct from (/*@landing_values*/ true)
     )
   returning id, created_at, product_id, order_code, score, comments_count, (xmax = 0) as inserted
 ),

@@ -84,35 +84,27 @@ function compared(name: string, value: string): string {
 }
 
 /**
- * The value of a column after a version that replaces the kept one. `$2` are the names of the fields that a review alone
- * shows; null: a list. `$4` are the columns that stay (`lackingInList`, `lackingAlone`).
+ * The value of a column after this version: `r` is the record, `old` the row before. `$4` are the columns that stay
+ * (`lackingInList`, `lackingAlone`). A service without a value may show zero as the score (docs/interface.md, "Reviews"), and
+ * an empty text as a code or a name.
  */
 function newest(name: string): string {
-  if (name === 'extra') {
-    const ofList = `jsonb_strip_nulls(jsonb_build_object('comments', kept.extra -> 'comments'))`;
-    return `case when $2::text[] is null then ${ofList} else kept.extra - $2::text[] end || excluded.extra`;
-  }
-  const isKept = `'${name}' = any ($4::text[])${notInLists.includes(name) ? ` or excluded.${name} is null` : ''}`;
-  return `case when ${isKept} then kept.${name} else excluded.${name} end`;
+  const isText = reviewColumns[name as keyof typeof reviewColumns] === 'text' && name !== 'message';
+  const shown = name === 'score' ? 'nullif(r.score, 0)' : isText ? `nullif(r.${name}, '')` : `r.${name}`;
+  const isKept = `'${name}' = any ($4::text[])${notInLists.includes(name) ? ` or r.${name} is null` : ''}`;
+  return `case when ${isKept} then old.${name} else ${shown} end`;
 }
 
 const each = (columns: readonly string[], text: (name: string) => string) =>
   columns.map((name) => `${text(name)}, `).join('');
 
-/** A service without a value may show zero as the score (docs/interface.md, "Reviews"), and an empty text as a code or a name. */
-function recordValue(name: string): string {
-  if (name === 'score') return 'nullif(r.score, 0)';
-  const isText = reviewColumns[name as keyof typeof reviewColumns] === 'text';
-  return isText && name !== 'message' ? `nullif(r.${name}, '')` : `r.${name}`;
-}
-
 /** What land_reviews.sql names in its comments; its head explains them. */
 export const reviewLists: Readonly<Record<string, string>> = {
   columns: each(butId, (name) => name),
   typed_columns: butId.map((name) => `, ${name} ${reviewColumns[name as keyof typeof reviewColumns]}`).join(''),
-  record_values: each(butId, recordValue),
+  newest_values: each(butId, newest),
   column_names: butId.map((name) => `, '${name}'`).join(''),
-  assignments: each(changeable, (name) => `${name} = ${newest(name)}`),
+  assignments: each(changeable, (name) => `${name} = excluded.${name}`),
   kept_values: each(changeable, (name) => compared(name, `kept.${name}`)),
-  newest_values: each(changeable, (name) => compared(name, newest(name))),
+  landing_values: each(changeable, (name) => compared(name, `excluded.${name}`)),
 };
