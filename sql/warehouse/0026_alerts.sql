@@ -5,3 +5,4 @@ alter table sync.alerts drop column told_at, drop column cleared_at;
 alter table sync.alerts rename column raised_at to posted_at;
 comment on table sync.alerts is 'Issues that were posted to ALERT_WEBHOOK_URL. A row is deleted once the recovery was posted.';
 comment on column sync.alerts.posted_at is 'When the message was accepted.';
+comment on table sync.alert_watch is 'Which process posts to ALERT_WEBHOOK_URL.';
