@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { isoOf, type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, isAny, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
@@ -44,19 +45,27 @@ export type Entry = {
 
 /**
  * Enters a proven span into the ledger, in one transaction with the reviews found absent and the open gaps that this
- * closes: whatever dies, either all of it is there or the span is read again.
+ * closes: whatever dies, either all of it is there or the span is read again. One statement does it if there are neither.
+ * A gap that another process notes at that moment stays open, and is read again.
  */
 export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt, absent } = entry;
-  await db.transaction().execute(async (trx) => {
-    await write(trx)`
+  const [start, end] = [isoOf(span.start), isoOf(span.end)];
+  const enter = (at: Db, when = sql`true`) =>
+    write(at)`
       insert into sync.export_windows
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
-      values (${runId}, ${axis}, ${isoOf(span.start)}, ${isoOf(span.end)}, ${pages}, ${reviews}, ${requests}, ${startedAt},
-        clock_timestamp())`;
+      select ${runId}, ${axis}, ${start}::timestamptz, ${end}::timestamptz, ${pages}::integer, ${reviews}::integer,
+        ${requests}::integer, ${startedAt}::timestamptz, clock_timestamp()
+      where ${when}`;
+  const hasNoGap = sql`
+    not exists (select from sync.open_gaps where axis = ${axis} and start_at < ${end} and end_at > ${start})`;
+  if (absent.length === 0 && (await enter(db, hasNoGap)) > 0) return;
+  await db.transaction().execute(async (trx) => {
     await write(trx)`
       insert into sync.absent_reviews (review_id, run_id) select unnest(${absent}::bigint[]), ${runId}
       on conflict (review_id) do nothing`;
+    await enter(trx);
     // A statement of its own, so that closeGaps sees what another span has left of a gap.
     await write(trx)`lock table sync.open_gaps in share row exclusive mode`;
     await closeGaps(trx, axis, span);
