@@ -65,7 +65,7 @@ const deps: OrderDeps = {
   api,
   shop,
   db,
-  store: openOrderStore(db, { leaseMs: 60_000 }),
+  store: openOrderStore(warehouse, { leaseMs: 60_000 }),
   slots: pLimit(96),
   log: openLog('silent'),
   now: () => new Date(),

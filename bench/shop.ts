@@ -94,7 +94,7 @@ async function measure(size: number) {
   const deps: Omit<OrderDeps, 'shop'> = {
     api,
     db: warehouse.db,
-    store: openOrderStore(warehouse.db, { leaseMs: 60_000 }),
+    store: openOrderStore(warehouse, { leaseMs: 60_000 }),
     slots: pLimit(96),
     log: openLog('silent'),
     now: () => new Date(),

@@ -125,7 +125,7 @@ export async function openApp(config: Config, options: AppOptions) {
     api,
     queues,
     /** State of pushing orders. One per process, so that its statements batch many orders. */
-    orderStore: openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 }),
+    orderStore: openOrderStore(warehouse, { leaseMs: config.orderLeaseSeconds * 1000 }),
     /** What this process shares over all windows of reviews that it reads. */
     pages,
     /** Slots for the slices of orders that this process reads or compares at the same time. */

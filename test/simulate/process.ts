@@ -80,7 +80,7 @@ export async function openProcess(
       onRecords: (kind, records) => fieldShapes.see(kind, records),
       signal: abort.signal,
     });
-    const orderStore = openOrderStore(warehouse.db, { leaseMs: config.orderLeaseSeconds * 1000 });
+    const orderStore = openOrderStore(warehouse, { leaseMs: config.orderLeaseSeconds * 1000 });
     const app: App = {
       config,
       log: silent,

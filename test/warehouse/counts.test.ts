@@ -101,7 +101,7 @@ async function push(store: OrderStore, code: string, orderedAt: Date | null, lin
 
 const rounds = isExhaustive ? 10 : 2;
 test('beside writers, counts that follow what was touched are those of all rows', { timeout: 60_000 }, async () => {
-  const store = openOrderStore(warehouse.db, { leaseMs: 300 });
+  const store = openOrderStore(warehouse, { leaseMs: 300 });
   const at = (hours: number) => new Date(Date.UTC(2026, 0, 20) + hours * 3_600_000).toISOString();
   // Most keys of these products are not touched again: a key that a statement does not touch stays wrong to the end.
   const rarely = (random: ReturnType<typeof createRandom>) => random.integer(4, 60);
@@ -177,7 +177,7 @@ test('counting everything again needs no touches: changed, deleted, no rows at a
   await land(
     Array.from({ length: 40 }, (_, n) => version(n + 1, { order_code: `o${n % 9}`, product_id: 1 + (n % 2) })),
   );
-  const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const store = openOrderStore(warehouse, { leaseMs: 60_000 });
   for (let n = 0; n < 9; n += 1)
     await push(store, `o${n}`, new Date(), [{ ...line, subOrderId: n + 1, deliveredAt: '2026-01-02T00:00:00Z' }]);
   await recount(warehouse.db);
@@ -267,7 +267,7 @@ test('forget leaves the order of no masked review behind, also just after a coun
 
 const jan = new Date('2026-01-05T00:00:00Z');
 test('months get a new version when their rows change, and not otherwise', async () => {
-  const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const store = openOrderStore(warehouse, { leaseMs: 60_000 });
   await land([
     version(1),
     version(2, { created_at: '2026-01-20T00:00:00Z' }),

@@ -13,7 +13,7 @@ const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({
 /** A store without a shop and a service, which the tests share. */
 const { ask, url } = await createWarehouse();
 const warehouse = await openWarehouse({ url, connections: 6 });
-const store = openOrderStore(warehouse.db, { leaseMs: 60_000 });
+const store = openOrderStore(warehouse, { leaseMs: 60_000 });
 afterAll(() => warehouse.close());
 beforeEach(() => ask('truncate sync.order_links cascade'));
 
@@ -38,6 +38,23 @@ test('a holder whose lease was taken over writes nothing any more', async () => 
   await expect(store.forget(first)).rejects.toThrow(LeaseLostError);
   for (const isBrokenOff of [false, true]) await store.release(first, { isBrokenOff });
   expect(await store.lease(wanted('O1'))).toHaveProperty('leasedBy');
+});
+
+test('an old holder writes nothing through the statement that Postgres has planned', async () => {
+  const busy = openOrderStore(warehouse, { leaseMs: 60_000 });
+  const [kept, lost] = [await taken('O1'), await taken('O2')];
+  const query = vi.spyOn(warehouse.pool, 'query');
+  onTestFinished(() => query.mockRestore());
+  await Promise.all(Array.from({ length: 5200 }, () => busy.saveLines(kept, [])));
+  expect(query).toHaveBeenLastCalledWith(expect.objectContaining({ name: 'write_orders' }));
+  await ask(`update sync.order_links set lease_owner = 'another' where order_code = 'O2'`);
+  const writes = [kept, lost].map((one) => busy.record(one, emptyPush));
+  expect(await Promise.allSettled(writes)).toMatchObject([
+    { status: 'fulfilled' },
+    { reason: expect.any(LeaseLostError) },
+  ]);
+  const fingerprints = await ask('select fingerprint from sync.order_links order by order_code');
+  expect(fingerprints).toEqual([{ fingerprint: 'f' }, { fingerprint: null }]);
 });
 
 test('an order whose push broke off is due, without fingerprint and lease', async () => {
@@ -154,7 +171,7 @@ test('the lease is renewed as long as its push lasts, after each tenth of it', a
 });
 
 test('leases, records and orders made due never wait for each other in a circle', async () => {
-  const other = openOrderStore(warehouse.db, { leaseMs: 60_000 });
+  const other = openOrderStore(warehouse, { leaseMs: 60_000 });
   const codes = Array.from({ length: 150 }, (_, n) => `O${n}`);
   const turned = codes.toReversed();
   for (let round = 0; round < 6; round += 1) {

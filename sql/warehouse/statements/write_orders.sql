@@ -15,6 +15,8 @@ with given as materialized (
 leased as materialized (
   select l.order_code, g.*
   from sync.order_links l join given g on l.order_code = g."orderCode" and l.lease_owner = g.token
+  -- By index: Postgres expects 100 rows of `given`, and would read all orders if there are fewer than 20,000.
+  where l.order_code = any (array(select "orderCode" from given))
   order by l.order_code
   for update of l
 ),

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowsOf, write } from '../index.ts';
+import { type Db, plannedRowsOf, rowsOf, type Warehouse, write } from '../index.ts';
 import {
   alikeOrders,
   type ContactDecision,
@@ -22,6 +22,12 @@ export class LeaseLostError extends Error {
 }
 
 const machine = hostname();
+
+/**
+ * Orders that this process writes before write_orders.sql gets a name. With a name Postgres keeps the plan: a statement of
+ * 16 orders takes 1.1 ms of processor time, without 2.1 ms. A plan that was made for tables of a few rows reads them whole.
+ */
+const manyWritten = 5000;
 
 /** A new holder of a lease: machine, process, and one piece of its work. */
 const newOwner = () => `${machine}:${process.pid}:${randomUUID().slice(24)}`;
@@ -83,10 +89,24 @@ export type OrderStore = ReturnType<typeof openOrderStore>;
  * @param leaseMs how long a lease lasts after it was taken or renewed, in milliseconds: longer than any request may
  *   take.
  */
-export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
-  const save = openBatch((items: readonly Given[]) => areOurs(db, 'write_orders', items, leaseMs));
-  const forget = openBatch((items: readonly Given[]) => areOurs(db, 'forget_orders', items));
-  const record = openBatch((pushes: readonly RecordedPush[]) => recordPushes(db, pushes));
+export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: number }) {
+  const { db } = warehouse;
+  let written = 0;
+  const writeOrders = (items: readonly Given[], renewForMs: number | null) => {
+    written += items.length;
+    const values = [asStorableJson(items), renewForMs];
+    if (written <= manyWritten) return areOurs(items, rowsOf(db, 'write_orders', ...values));
+    return areOurs(items, plannedRowsOf(warehouse, 'write_orders', ...values));
+  };
+  const save = openBatch((items: readonly Given[]) => writeOrders(items, leaseMs));
+  const forget = openBatch((items: readonly Given[]) =>
+    areOurs(items, rowsOf(db, 'forget_orders', asStorableJson(items))),
+  );
+  const record = openBatch((pushes: readonly RecordedPush[]) =>
+    pushes.every(({ deadLetters }) => deadLetters.length === 0)
+      ? writeOrders(pushes, null)
+      : recordWithDeadLetters(db, pushes),
+  );
 
   return {
     /**
@@ -94,7 +114,7 @@ export function openOrderStore(db: Db, { leaseMs }: { leaseMs: number }) {
      *
      * @returns what is remembered of the order, or which process has the lease.
      */
-    lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(db, leaseMs, wanted)),
+    lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(warehouse, leaseMs, wanted)),
 
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
     async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
@@ -164,18 +184,20 @@ async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<
   return isOurs;
 }
 
-/** Runs a statement that returns the code of each order whose lease is still ours. */
-async function areOurs(db: Db, name: string, items: readonly Given[], ...more: unknown[]): Promise<boolean[]> {
-  const ours = await rowsOf<{ orderCode: string }>(db, name, asStorableJson(items), ...more);
-  const codes = new Set(ours.map((row) => row.orderCode));
+type Ours = { orderCode: string };
+
+/** Which of the items are among the orders that a statement gives, because their lease is still ours. */
+async function areOurs(items: readonly Given[], ours: Promise<Ours[]>): Promise<boolean[]> {
+  const codes = new Set((await ours).map((row) => row.orderCode));
   return items.map((item) => codes.has(item.orderCode));
 }
 
-async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease[]) {
+async function leaseOrders(warehouse: Warehouse, leaseMs: number, wanted: readonly WantedLease[]) {
+  const { db } = warehouse;
   const items = wanted.map((one) => ({ ...one, token: newOwner() }));
   const renewedAtMs = performance.now();
   type Row = OrderLink & { token: string; isNew: boolean };
-  const leased = await rowsOf<Row>(db, 'lease_orders', JSON.stringify(items), leaseMs);
+  const leased = await plannedRowsOf<Row>(warehouse, 'lease_orders', JSON.stringify(items), leaseMs);
   const byToken = new Map(leased.map((row) => [row.token, row]));
   const ours = leased.map(({ orderCode }) => orderCode);
   const lines = await orderLines(db, ours);
@@ -199,10 +221,9 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
   });
 }
 
-async function recordPushes(db: Db, pushes: readonly RecordedPush[]): Promise<boolean[]> {
-  if (pushes.every(({ deadLetters }) => deadLetters.length === 0)) return areOurs(db, 'write_orders', pushes, null);
+function recordWithDeadLetters(db: Db, pushes: readonly RecordedPush[]): Promise<boolean[]> {
   return db.transaction().execute(async (trx) => {
-    const ours = await areOurs(trx, 'write_orders', pushes, null);
+    const ours = await areOurs(pushes, rowsOf(trx, 'write_orders', asStorableJson(pushes), null));
     const ofOurs = pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : []));
     await putDeadLetters(trx, ofOurs);
     return ours;
