@@ -383,13 +383,13 @@ describe('what counts as the same', () => {
     expect(isShownAs({ cents, currency_iso: 'KRW' }, ours, unit)).toBe(isSame);
   });
 
-  test('most amounts tell the unit of a service, and those of 0 tell none', () => {
+  test('the first amount that agrees tells the unit of a service, and those of 0 tell none', () => {
     const amount = (text: string, cents: number) => ({ amount: text, shown: { cents, currency_iso: 'KRW' } });
     expect(moneyUnitOf([])).toBeUndefined();
     expect(moneyUnitOf([amount('0', 0), amount('0.00', 0)])).toBeUndefined();
     expect(moneyUnitOf([amount('5', 7)])).toBeUndefined();
-    // Somebody has changed one there.
-    expect(moneyUnitOf([amount('19900', 1_990_000), amount('5', 500), amount('100', 100)])).toBe(100);
+    // Somebody has changed the first one there.
+    expect(moneyUnitOf([amount('5', 7), amount('19900', 1_990_000), amount('100', 100)])).toBe(100);
   });
 
   type Options = Readonly<Record<string, string>>;

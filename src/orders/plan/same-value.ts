@@ -54,21 +54,14 @@ export function optionsKey(options: Readonly<Record<string, string>>): string {
 export type MoneyUnit = 1 | 100 | 1000;
 const units: readonly MoneyUnit[] = [100, 1, 1000];
 
-/** An amount of the shop, and the amount that the service shows for it. */
-type ShownAmount = { amount: string; shown: MoneyAmount | null };
-
 /**
- * The unit in which a service counts, by amounts that it was sent and shows: the unit of most of them. Undefined if
- * every amount is 0, or none agrees in any unit.
+ * The unit in which a service counts, by amounts that it was sent and shows: the unit in which the first one agrees. Undefined
+ * if every amount is 0, or none agrees in any unit.
  */
-export function moneyUnitOf(sent: readonly ShownAmount[]): MoneyUnit | undefined {
-  const votes = sent.flatMap(({ amount, shown }) =>
-    shown === null || Number(amount) === 0 ? [] : units.filter((unit) => isShownAs(shown, amount, unit)).slice(0, 1),
-  );
-  const count = (unit: MoneyUnit) => votes.filter((vote) => vote === unit).length;
-  const [chosen] = units.toSorted((a, b) => count(b) - count(a));
-  return votes.length === 0 ? undefined : chosen;
-}
+export const moneyUnitOf = (sent: readonly { amount: string; shown: MoneyAmount | null }[]): MoneyUnit | undefined =>
+  sent.flatMap(({ amount, shown }) =>
+    Number(amount) === 0 ? [] : units.filter((unit) => isShownAs(shown, amount, unit)),
+  )[0];
 
 /** Whether the service shows the amount. @param unit undefined: in any unit, since nobody knows its unit. */
 export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit | undefined): boolean =>
