@@ -3,7 +3,7 @@
 /** Orders that a run reads, compares and pushes at a time: small enough that workers share a batch. */
 const sliceSize = 500;
 
-/** Codes in slices of that many. */
+/** Splits codes into slices of `sliceSize`. */
 export const slicesOf = (codes: readonly string[]): string[][] =>
   Array.from({ length: Math.ceil(codes.length / sliceSize) }, (_, at) =>
     codes.slice(at * sliceSize, (at + 1) * sliceSize),
@@ -59,5 +59,5 @@ export const retryDelaysMs: readonly number[] = [
 export const retryDelayMs = (kind: FailureKind, failures: number): number =>
   kind === 'permanent' ? dayMs : (retryDelaysMs[failures - 1] ?? dayMs);
 
-/** When a creation whose response was lost is looked at once more, in milliseconds: a copy may have appeared. */
+/** A creation whose response was lost is looked at once more after so many milliseconds: a copy may have appeared. */
 export const lookAgainMs = 60 * minuteMs;

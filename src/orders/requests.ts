@@ -31,8 +31,8 @@ const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];
 export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise<Sent<T>>;
 
 /**
- * Opens what sends the requests of one record, one after the other. Each one after a request that kept failing is sent once
- * only. An error that is not about this record is thrown: no token, no connection, an abort.
+ * Returns the function that sends the requests of one record, one after the other. After a request that kept failing, each
+ * further request is sent once only. An error that is not about this record is thrown: no token, no connection, an abort.
  *
  * @param beforeAttempt called right before each attempt: the check of the lease.
  */
@@ -61,13 +61,13 @@ export function openRequests(
         const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
         return { kind: 'failed', reason: error.message, failure, isRefused: true };
       }
-      // What fails about the token, or the credentials, fails for all records.
+      // A failure of the token, or of the credentials, is one of all records.
       if (error instanceof ReviewApiError && error.path === '/oauth/token') throw error;
       if (error instanceof AuthenticationError) {
         if (error.isForAll) throw error;
         return { kind: 'failed', reason: error.message, failure: 'transient' };
       }
-      // One order may always get 429 while others succeed: the breaker tells that from a service that is full.
+      // One order may always get 429 while others succeed: the breaker distinguishes that from a service that is full.
       if (!(error instanceof ReviewApiError && error.retryable)) throw error;
       // Without a connection the service is down: no record may wait longer for that.
       if (error instanceof UnavailableError && error.isUnsent) throw error;

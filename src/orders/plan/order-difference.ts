@@ -13,13 +13,13 @@ import {
   subOrderDifference,
 } from './sub-orders.ts';
 
-/** In what an order differs at both ends. */
+/** The differences of one order between shop and service. */
 export type OrderDifference = {
   /** The service's id; undefined: the service does not have the order. */
   orderId: number | undefined;
   /** The order is to be deleted at the service; nothing else is sent. */
   isDeletion: boolean;
-  /** Fields of the order in which both ends differ, but for contact that the rule withholds. */
+  /** Fields of the order in which both ends differ. Contact that the rule withholds is left out. */
   fields: FieldDifference[];
   /** Lines that are not sent, and why. */
   linesNotSent: { lineCode: string; reason: string; isWaiting?: true }[];
@@ -105,7 +105,7 @@ function fieldsOfShop(
   unit: MoneyUnit | undefined,
 ): FieldDifference[] {
   const { body, raw } = order;
-  // What the rule withholds is not expected at the service; what the service shows in its place stays there.
+  // The service need not have contact that the rule withholds. If it shows another value, that value stays.
   const contact = (field: ContactField, theirs: string | null | undefined) => {
     const ours = body[field];
     if (ours === undefined) return fieldDifference(field, ours, theirs);

@@ -11,8 +11,8 @@ import { isPending, type LineLink } from './sub-orders.ts';
 export type Shown = OrderDetail | 'absent' | 'unknown';
 
 /**
- * What could not be done; `lineCode` undefined: of the order as a whole. `held`: removals that were not allowed. `kept`: fields
- * that the service did not clear. `other`: the code of the order that the service shows for this one.
+ * A failure. `lineCode`: the line that it is about; undefined: the order as a whole. `held`: how many removals were not allowed.
+ * `kept`: fields that the service did not clear. `other`: the code of the order that the service shows for this one.
  */
 export type PushFailure = {
   lineCode?: string;

@@ -20,7 +20,7 @@ export type OrderRequest =
   | { kind: 'post order'; body: OrderBody }
   | LineRequest;
 
-/** The requests in the order in which they are sent, and what is known by then: the lines are written down before. */
+/** The requests in the order in which they are sent. The lines of `memory` are written down before they are sent. */
 export type PlannedRequests = { requests: readonly OrderRequest[]; memory: OrderMemory };
 
 export type OrderPlan = PlannedRequests & {
@@ -35,8 +35,8 @@ export type OrderPlan = PlannedRequests & {
 };
 
 /**
- * What to send about one order, in order, and what is left out and why. Pure, and the only place that decides it: a push
- * sends this list, and `preview`, `explain`, `verify` and the dry runs show it.
+ * Plans one order: which requests to send, in which order, what is left out, and why. Pure, and the only place that decides
+ * it: a push sends this list, and `preview`, `explain`, `verify` and the dry runs show it.
  *
  * 1. An order that the shop has deleted is looked up, and deleted if the rights say so. If it must stay, or its deletion was
  *    refused or held back, it goes on without contact (promises 6 and 7).
@@ -144,7 +144,7 @@ export function planDeletion(
   return { requests: [{ kind: 'delete order' }], memory };
 }
 
-/** Fields that are sent empty: those that the service was sent before, and those that it shows, unless it refused to. */
+/** Fields that are sent empty: those that the service was sent before, and those that it shows. Refused ones are left out. */
 const toClear = (memory: OrderMemory, more: readonly string[]) =>
   [...sentBefore(memory), ...more].filter((field) => !memory.refused.includes(field));
 
@@ -200,7 +200,7 @@ export function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
 
 export const isRemoval = ({ kind }: OrderRequest) => kind === 'remove' || kind === 'delete order';
 
-/** What is known if the day's allowance is too small for the removals of a plan: the next plan goes without them. */
+/** The memory once the day's allowance is too small for the removals of a plan: the next plan goes without them. */
 export function holdRemovals(memory: OrderMemory, { requests }: PlannedRequests): OrderMemory {
   if (requests.every(({ kind }) => kind !== 'delete order')) return { ...memory, areRemovalsHeld: true };
   const reason = `the shop has deleted the order; it stays at the service, because ${usedUp}. ${toAllow}`;

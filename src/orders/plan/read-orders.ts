@@ -63,7 +63,7 @@ export async function readOrders(
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const codeOf = ({ order }: RawOrder) => order.code ?? '';
   const links = await orderLinks(db, raws.map(codeOf));
-  // An order that the shop has deleted before any push of it is never sent, and goes before no other one.
+  // An order that the shop has deleted before its first push is never sent, and holds no other order back.
   const isNever = (raw: RawOrder) => raw.order.deleted_at && isNeverPushed(links.get(codeOf(raw)));
   const alike = await alikeOrders(db, raws.filter((raw) => !isNever(raw)).map(codeOf));
   const alikeOf = Map.groupBy(alike, ({ orderCode }) => orderCode);
@@ -81,8 +81,8 @@ export async function readOrders(
 }
 
 /**
- * Why an order is not sent that the service may confuse with one that goes before it: the service has shown the other one
- * for it, or has not accepted the other one yet. Otherwise its first request tells (planOrder).
+ * Why an order is not sent whose code the service may hold for that of an earlier order: the service has shown the earlier
+ * order for it, or has not accepted the earlier order yet. Otherwise the first request of this order shows it (planOrder).
  */
 function faultOfAlike({ alike }: DesiredOrder, link: OrderLink | undefined): string | undefined {
   const isPushed = link !== undefined && link.orderId !== null;

@@ -126,7 +126,7 @@ export function subOrderDifference(
   for (const lineCode of untouched) {
     const [own, link] = [linkOf.get(lineCode), ofLines.get(lineCode)?.link];
     if (!own || link === own || !ids.has(own.subOrderId) || isPending(own)) continue;
-    // What it had is exactly another line's: the codes have moved.
+    // The sub-order that it had is exactly as another line: the codes have moved.
     if (link) linkOf.set(lineCode, { ...link, lineCode });
     else linkOf.delete(lineCode);
   }
@@ -134,12 +134,12 @@ export function subOrderDifference(
 }
 
 /**
- * What becomes of the sub-orders that no line has. Sub-orders of removed lines, and copies that a repeated creation made,
+ * Decides about the sub-orders that no line has. Sub-orders of removed lines, and copies that a repeated creation made,
  * are removed. A sub-order with reviews, or that somebody else created, is not (promise 6). A linked sub-order is remembered
  * until it is removed, by a code of its own: the code of its line may be another line's by now.
  *
  * @param gone links whose line the shop has removed.
- * @param copied the link that is watched for copies, and of whose sub-order, or request, this one is a copy.
+ * @param copied finds the watched link, if a repeated creation of its sub-order made this one.
  */
 function retire(
   left: ReadonlySet<Entry>,
@@ -164,7 +164,7 @@ function retire(
   return { remove, keep };
 }
 
-/** Whether one of the requests for the creation of a line's sub-order made this one, which the line does not have. */
+/** Whether a repeated creation for the line of this link made the sub-order. The line itself has another one, or none. */
 function isCopy(entry: Entry, link: LineLink, entries: readonly Entry[], unit: MoneyUnit | undefined): boolean {
   if (link.idsBefore === null || link.idsBefore.includes(entry.one.id)) return false;
   const own = entries.find((one) => one.link === link);
@@ -222,14 +222,14 @@ function match(
 /**
  * How well a sub-order fits a line: the lower the better; `never` if it is not the line's.
  *
- * - 0: it is the line's own by its link, and exactly as the line. 1: it is exactly as the line, and linked to another one: the
- *   shop's line codes may be positions, which move when a line is removed or inserted. 2 and 3: the same, but for the price,
- *   which a shop may share out again then.
- * - 4: it is the line's own, and is changed, or the line is not pushed now. 5: it is the own one of another line, which has
- *   another one now, and is changed.
- * - 6 to 8: the response of the creation was lost; it was not there before and is as it was sent.
- * - 9 and more: it is linked to a line that the shop has removed (shops give lines new codes), or, after those that are as
- *   like, created by somebody else.
+ * - 0: the sub-order is the line's own by its link, and exactly as the line. 1: it is exactly as the line, and linked to
+ *   another line: the shop's line codes may be positions, which move when a line is removed or inserted. 2 and 3: the same
+ *   with another price: the shop may have shared the price out again.
+ * - 4: the sub-order is the line's own, and is changed, or the line is not pushed now. 5: it is linked to another line, which
+ *   gets another sub-order, and is changed.
+ * - 6 to 8: the response of the line's creation was lost; the sub-order was not there before, and is as it was sent.
+ * - 9 and more: the sub-order is linked to a line that the shop has removed (shops give lines new codes). Of two that are
+ *   equally like the line, the one that somebody else created comes last.
  *
  * A sub-order that may have reviews gets no other product.
  *

@@ -112,8 +112,8 @@ const isOfThisOrder = (error: unknown): error is Error =>
 
 /**
  * Whether another process may have pushed a newer version since the order was read, or has deleted it at the service, so
- * that it looks new. If a push broke off, nobody knows what it sent, and the fingerprint counts as unknown. An order that is
- * another one than the leased one by its date was read too early, or is a dead letter.
+ * that it looks new. If a push broke off, nobody knows what it sent, and the fingerprint counts as unknown. If the date of
+ * creation is that of another order, this order was read too early, or is a dead letter.
  */
 const isStale = (
   { link, isNew, isForgotten, isAlike }: LeasedOrder,

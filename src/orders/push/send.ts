@@ -43,7 +43,7 @@ export async function sendAll(
       log.info({ order: code, path: wire?.path }, 'removed at the service what the shop lacks');
     if ('lineCode' in request) continue;
     if (!isDone) break;
-    if (request.kind !== 'post order' || orderId === null) continue;
+    if (request.kind !== 'post order') continue;
     const shown = sent.value as OrderDetail;
     if (shown.id !== orderId || !isSameCode(shown.code, code)) break;
   }
