@@ -90,7 +90,7 @@ function plan(given: Given = {}): OrderPlan {
   const contact = withContact ? 'allowed' : 'withheld';
   const rights = { ...usualRights, deletes: given.deletes ?? 'off' };
   const memory = memoryOf({ ...known, contact }, lines);
-  return planOrder(shop, given.shown ?? atService(), memory, rights, new Date('2026-11-03'));
+  return planOrder(shop, given.shown ?? atService(), memory, { rights, now: () => new Date('2026-11-03') });
 }
 const difference = (given: Given = {}) => plan(given).difference as NonNullable<OrderPlan['difference']>;
 /** The body of the last POST of the order. */

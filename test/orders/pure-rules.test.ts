@@ -191,7 +191,7 @@ describe('fingerprint', () => {
 
 describe('whether a run sends anything', () => {
   const isUnchanged = (order: DesiredOrder, pushed: OrderLink, rights: PushRights) =>
-    planOrder(order, 'unknown', memoryOf(pushed, []), rights, new Date()).nothing === 'unchanged';
+    planOrder(order, 'unknown', memoryOf(pushed, []), { rights, now: () => new Date() }).nothing === 'unchanged';
 
   test('an order whose contact was withheld is changed for --with-email only', () => {
     const desired = desiredOf({ user_email: 'a@example.com' });

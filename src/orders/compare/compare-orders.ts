@@ -7,8 +7,8 @@ import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf, type Shown } from '../plan/order-memory.ts';
-import { planOrder } from '../plan/plan-order.ts';
-import { beginPlanning, missingInShop, type Planning, type ReadOrder, readOrders } from '../plan/read-orders.ts';
+import { type Planning, planOrder } from '../plan/plan-order.ts';
+import { beginPlanning, missingInShop, type ReadOrder, readOrders } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-slice.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
@@ -69,13 +69,13 @@ function comparedOrder(seen: SeenOrder): ComparedOrder {
 }
 
 /** Looks an order up, and plans it as a push would that followed now. Sends nothing but GET. */
-export async function look(deps: OrderDeps, ours: ReadOrder, { rights, now }: Planning): Promise<SeenOrder> {
+export async function look(deps: OrderDeps, ours: ReadOrder, planning: Planning): Promise<SeenOrder> {
   const { code, order } = ours;
   const { link } = ours.memory;
   const memory = memoryOf(link, (await orderLines(deps.db, [code])).get(code));
   const seen = await lookUp(deps, code, memory.orderId);
   if (!order) return { ...ours, ...seen, memory };
-  return { ...ours, ...seen, memory, plan: planOrder(order, seen.shown, memory, rights, now()) };
+  return { ...ours, ...seen, memory, plan: planOrder(order, seen.shown, memory, planning) };
 }
 
 /** Compares orders side by side. Asks the service nothing about orders that cannot be read. */

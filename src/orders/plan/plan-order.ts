@@ -13,6 +13,9 @@ import { compareOrder, type OrderDifference, shownOnly } from './order-differenc
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
 import { type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
 
+/** By what orders are planned. `readAt`: the warehouse's clock just before they were read. `now`: the clock of ages. */
+export type Planning = { rights: PushRights; readAt: Date; now: () => Date };
+
 /** `find` looks the order up. A command that only shows a plan has looked before. */
 export type OrderRequest =
   | { kind: 'find' }
@@ -46,19 +49,16 @@ export type OrderPlan = PlannedRequests & {
  * 4. Change, remove and create sub-orders.
  *
  * Before anybody has looked, the request that shows the order is the whole list.
- *
- * @param now by the clock of ages, see ageClock.
  */
 export function planOrder(
   order: DesiredOrder,
   shown: Shown,
   given: OrderMemory,
-  rights: PushRights,
-  now: Date,
+  { rights, now }: Pick<Planning, 'rights' | 'now'>,
 ): OrderPlan {
   const memory = asShown(given, shown);
   const { createdAt, deletedAt } = order.order;
-  const question = { decision: memory.link?.contact ?? null, createdAt, now };
+  const question = { decision: memory.link?.contact ?? null, createdAt, now: now() };
   const withContact = mayCarryContact(question, rights);
   // A repair names contact that was sent before, unless the service hides it, and leaves it to the next sync.
   const sent = rights.trigger === 'repair' && isContactLeftToSync(question, rights) ? sentBefore(memory) : [];

@@ -12,10 +12,7 @@ import { dayMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
 import { isNeverPushed, memoryOf, type OrderMemory } from './order-memory.ts';
-import { type OrderPlan, planOrder } from './plan-order.ts';
-
-/** By what orders are planned. `readAt`: the warehouse's clock just before they were read. `now`: the clock of ages. */
-export type Planning = { rights: PushRights; readAt: Date; now: () => Date };
+import { type OrderPlan, type Planning, planOrder } from './plan-order.ts';
 
 /** Call it before the orders are read from the shop. */
 export async function beginPlanning({ db, now }: Pick<OrderDeps, 'db' | 'now'>, rights: PushRights): Promise<Planning> {
@@ -56,7 +53,7 @@ export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, co
 export async function readOrders(
   { db }: Pick<OrderDeps, 'db'>,
   raws: readonly RawOrder[],
-  { rights, now }: Pick<Planning, 'rights' | 'now'>,
+  planning: Pick<Planning, 'rights' | 'now'>,
 ): Promise<ReadOrder[]> {
   const productCodes = raws.flatMap(({ lines }) => lines.flatMap((line) => line.product_code ?? []));
   const products = await productIds(db, productCodes);
@@ -71,10 +68,10 @@ export async function readOrders(
     const code = codeOf(raw);
     const link = links.get(code);
     const own = { code, memory: memoryOf(link) };
-    const order = desiredOrder(raw, products, grades, rights.deletes, alikeOf.get(code));
+    const order = desiredOrder(raw, products, grades, planning.rights.deletes, alikeOf.get(code));
     if (!('lines' in order)) return { ...own, deadLetter: order };
     const fault = otherOrderFault(order.order, link) ?? faultOfAlike(order, link);
-    if (fault === undefined) return { ...own, order, plan: planOrder(order, 'unknown', own.memory, rights, now()) };
+    if (fault === undefined) return { ...own, order, plan: planOrder(order, 'unknown', own.memory, planning) };
     const [shownCode] = order.alike.flatMap((one) => one.shownCode ?? []);
     return { ...own, deadLetter: orderDeadLetter(raw.order, fault, shownCode) };
   });

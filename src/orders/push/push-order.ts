@@ -12,8 +12,8 @@ import { allowance, retryDelaysMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
-import { holdRemovals, isRemoval, type PlannedRequests, planOrder } from '../plan/plan-order.ts';
-import { otherOrderFault, type Planning, type ReadOrder } from '../plan/read-orders.ts';
+import { holdRemovals, isRemoval, type PlannedRequests, type Planning, planOrder } from '../plan/plan-order.ts';
+import { otherOrderFault, type ReadOrder } from '../plan/read-orders.ts';
 import { type Breaker, openRequests } from '../requests.ts';
 import { countsOf, recordOf } from './record.ts';
 import { learn, type Result, sendAll } from './send.ts';
@@ -56,7 +56,7 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
         : { order: given };
       // The link of a new order is what its lease has just written.
       const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
-      const nothing = order && planOrder(order, 'unknown', memory, rights, now()).nothing;
+      const nothing = order && planOrder(order, 'unknown', memory, slice).nothing;
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
       await deps.store.release(leased, { isBrokenOff: false });
       // Not before: a new order that is given back is forgotten, and would not be tried again.
@@ -132,9 +132,9 @@ async function bringInLine(
   order: DesiredOrder,
   slice: SlicePush,
 ): Promise<Counts> {
-  const { rights, now, breaker } = slice;
+  const { rights, breaker } = slice;
   const attempt = breaker.begin(leased.link.failedPushes > 0);
-  const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, rights, now());
+  const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, slice);
   const { memory, shown, results } = await carryOut(deps, leased, rights, planAt);
   const { stop, accepted } = memory;
   // A line that fails says nothing about the service: many orders may have one bad product.

@@ -5,8 +5,7 @@ import { contactFields, isContactLeftToSync } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
-import { heldReason, keptFields } from '../plan/plan-order.ts';
-import type { Planning } from '../plan/read-orders.ts';
+import { heldReason, keptFields, type Planning } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import type { Result } from './send.ts';
 
