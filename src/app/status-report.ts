@@ -44,9 +44,8 @@ type QueueStatus = {
 /** A run that has not ended. */
 export type RunInProgress = {
   run: Run;
-  /** Undefined if the queue cannot say; `unknown` is why. */
-  steps: { planned: number | undefined; ended: number } | undefined;
-  unknown: string | undefined;
+  /** Undefined if the queue does not have the run, or cannot be read. */
+  steps: Pick<RunProgress, 'planned' | 'ended'> | undefined;
   /** Whether a process carries it out. */
   isAttended: boolean;
   /** Reviews in the spans that it has read and proven so far. */
@@ -92,13 +91,14 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
       running.map(async (run): Promise<RunInProgress> => {
         const isAttended = run.attendedAt !== null && !left.some(({ id }) => id === run.id);
         const { reviews } = await spanTotals(db, run.id);
-        return { run, ...stepsOf(progress.get(run.id), ofQueue.queue.error), isAttended, reviews };
+        const steps = progress.get(run.id);
+        return { run, steps: steps?.state === 'lost' ? undefined : steps, isAttended, reviews };
       }),
     ),
     /** The newest run of each job that has ended. */
     newest: await newestEnded(db),
     deadLetters: await groupDeadLetters(db),
-    /** So many are worth an alert. */
+    /** From this number of open dead letters on, they are worth an alert. */
     alertDeadLetters: config.alerts.deadLetters,
     /** Pushed orders that the shop no longer shows. */
     absentOrders: await absenceSummary(db),
@@ -156,16 +156,6 @@ function leftRuns(open: readonly Run[], unattended: readonly Run[], progress: Qu
     if (!isGone && !unattended.some(({ id }) => id === run.id)) return [];
     return [{ ...run, stepsLeft: planned === undefined ? undefined : planned - ended }];
   });
-}
-
-function stepsOf(
-  progress: RunProgress | undefined,
-  queueError = 'the queue is not read',
-): Pick<RunInProgress, 'steps' | 'unknown'> {
-  if (!progress) return { steps: undefined, unknown: queueError };
-  const { state, planned, ended } = progress;
-  if (state === 'lost') return { steps: undefined, unknown: 'its job is no longer in the queue' };
-  return { steps: { planned, ended }, unknown: undefined };
 }
 
 const readFlow = async (db: Db, flow: Flow, { schedules, scheduleTimeZone: timeZone }: Config, at: Date) =>

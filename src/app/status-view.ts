@@ -115,7 +115,7 @@ export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date):
 }
 
 /** `For 1 h; 12 of 30 steps; 4,321 reviews, 72 per minute; about 2 min left`. Runs of orders plan in batches: their end is not known. */
-export function progressText({ run, steps, unknown, isAttended, reviews }: RunInProgress, now: Date): string {
+export function progressText({ run, steps, isAttended, reviews }: RunInProgress, now: Date): string {
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
   const isEndKnown = isAttended && ended > 0 && !run.job.endsWith('orders');
@@ -123,11 +123,11 @@ export function progressText({ run, steps, unknown, isAttended, reviews }: RunIn
   const parts = [
     `For ${durationText(seconds)}`,
     waitText(run, now),
-    unknown && `how far it is, is not known: ${unknown}`,
+    !steps && 'the queue does not say how far it is',
     planned !== undefined && `${formatCount(ended)} of ${formatCount(planned)} steps planned so far`,
-    !unknown && planned === undefined && isAttended && 'it is being planned',
+    steps && planned === undefined && isAttended && 'it is being planned',
     reviews > 0 && `${counted(reviews, 'review')}, ${rate} per minute`,
-    !unknown && !isAttended && 'it waits for a worker',
+    steps && !isAttended && 'it waits for a worker',
     planned !== undefined &&
       isEndKnown &&
       `about ${durationText((seconds / ended) * Math.max(0, planned - ended))} left`,

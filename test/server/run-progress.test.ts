@@ -7,7 +7,6 @@ import { runOf } from '../harness/world.ts';
 const at = (hours: number) => new Date(Date.parse('2026-11-15T00:00:00Z') + hours * 3_600_000);
 const begun = {
   run: runOf('backfill-reviews', { startedAt: at(0) }),
-  unknown: undefined,
   isAttended: true,
   reviews: 0,
 };
@@ -23,7 +22,7 @@ test.each<[RunInProgress, string]>([
   [{ ...of(30, 10), run: orders }, '10 of 30 steps planned so far.'],
   [{ ...of(undefined), isAttended: false }, 'it waits for a worker.'],
   [{ ...of(30), isAttended: false }, '0 of 30 steps planned so far; it waits for a worker.'],
-  [{ ...begun, steps: undefined, unknown: 'down' }, 'how far it is, is not known: down.'],
+  [{ ...begun, steps: undefined }, 'the queue does not say how far it is.'],
   [{ ...of(undefined), ...waiting(1.01) }, 'waits until 01:00:36: GET /v1/reviews: 503; it is being planned.'],
   [{ ...of(undefined), ...waiting(1) }, 'it is being planned.'],
 ])('a run in progress is described with what is known of it: %#', (run, text) => {
