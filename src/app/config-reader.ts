@@ -143,8 +143,8 @@ export function openReader(environment: Environment, wrong: string[]) {
 const leastLength = 8;
 
 /**
- * A sentence for each variable that nothing reads and whose name is nearly one of ours, or has one of ours as a word, as `set NAME`
- * has: it would silently mean the default. If the right name is set too, nothing is misspelt. Without I/O.
+ * A sentence for each misspelt variable: nothing reads it, and the default would apply without a word. Its name is nearly
+ * one of ours, or has one of ours as a word, as `set NAME` has. If the right name is set too, nothing is misspelt. Without I/O.
  *
  * @param set names of all variables that are set. @param known names that were read.
  */
@@ -169,7 +169,7 @@ export function swallowedVariables(environment: Environment, known: ReadonlySet<
   const namesIn = (value = '') => [...value.matchAll(/[A-Z][A-Z0-9_]+(?=\s*=)/g)].map(([name]) => name);
   return [...known].flatMap((name) => {
     const within = namesIn(environment[name]).filter((one) => known.has(one) && environment[one] === undefined);
-    const why = `it is within the value of ${name}, of which a quote is not closed or the line does not end`;
+    const why = `it is within the value of ${name}: a quote of that line is not closed, or the line has two variables`;
     return within.map((one) => `${one} is not read: ${why}`);
   });
 }

@@ -136,7 +136,7 @@ function handleErrors(server: FastifyInstance, log: Logger): void {
 /** `/healthz`: the process responds. `/readyz`: it can store what it receives. */
 function healthRoutes(server: FastifyInstance, { all }: Served): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
-  // One look a second for all who ask, for it takes a connection of the webhooks.
+  // A look takes a connection of the webhooks, so all who ask within a second share one.
   const look = async () => {
     const [measured] = all();
     if (!measured) throw new Error('no brand is open');

@@ -10,7 +10,7 @@ export const lineEveryMs = 2000;
 /** While a service is down, many requests wait: a wait is said if it ends so much later than the last one that was said. */
 const longerWaitMs = 60_000;
 
-/** One line with rate and time left: drawn again and again with a bar on a terminal, written every two seconds elsewhere. */
+/** A line with rate and time left. A terminal shows it with a bar and replaces it; elsewhere it is written every two seconds. */
 export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now) {
   const startedMs = now();
   let [writtenMs, written] = [Number.NEGATIVE_INFINITY, ''];
