@@ -1,6 +1,6 @@
 import { describeError, hintOf } from '../../base/errors.ts';
 import { durationText } from '../../base/time/duration.ts';
-import { isoOf, localPeriod, offsetOf, parseInstant, type Second, type Span } from '../../base/time/span.ts';
+import { localPeriod, offsetOf, parseInstant, type Second } from '../../base/time/span.ts';
 import {
   MalformedResponseError,
   type ReviewApi,
@@ -9,17 +9,16 @@ import {
 } from '../../review-api/index.ts';
 import { type Finding, fault, inTime, ok, warning } from './finding.ts';
 
-/** `plausible`: the dates that are read. */
-type ServiceCheck = { api: ReviewApi; timeZone: string; plausible: Span; now: () => Date };
+type ServiceCheck = { api: ReviewApi; timeZone: string; now: () => Date };
 
 /** Checks token, clock, time zone and page size of the service. Only reads. */
-export async function checkService({ api, timeZone, plausible, now }: ServiceCheck): Promise<Finding[]> {
+export async function checkService({ api, timeZone, now }: ServiceCheck): Promise<Finding[]> {
   const findings: Finding[] = [];
   try {
     await inTime(api.authenticate());
     findings.push(ok('client id and secret are accepted'));
     const overview = await inTime(api.reviews.overview());
-    findings.push(checkClock(overview, now()), ...checkBounds(overview, plausible));
+    findings.push(checkClock(overview, now()));
     const { last_review_created_at: newest } = overview;
     // A date without an offset is no instant; checkZone says so.
     const last = parseInstant(newest) ?? parseInstant(`${newest}Z`);
@@ -49,19 +48,6 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
   if (Math.abs(offsetSeconds) > 86_400)
     return fault(`its clock differs from ours ${offset}: no run of reviews begins`, hint);
   return warning(`its clock differs from ours ${offset}; nothing is lost, watermarks follow the data`, hint);
-}
-
-/** A warning if the overview names a date that no window is read for. */
-function checkBounds(
-  { first_review_created_at: first, last_review_created_at: last }: ReviewOverview,
-  { start, end }: Span,
-): Finding[] {
-  return [first, last].flatMap((text) => {
-    const at = parseInstant(text);
-    if (at === undefined || (at >= start && at < end)) return [];
-    const what = `its overview names a review of ${text}, outside the dates that are read (${isoOf(start)} to ${isoOf(end - 1)})`;
-    return [warning(what, 'set REVIEW_YEARS_FROM if reviews are that old; otherwise correct the date at the service')];
-  });
 }
 
 /** The offset that a timestamp of the service shows; undefined if it has none. */

@@ -21,7 +21,6 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
   const { used, most } = facts.connections;
   const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
   const isOld = Number.parseInt(version, 10) < oldestVersion;
-  const isCrowded = used > most * 0.9;
   const faults = applying(fault, [
     [isOld, server, `upgrade Postgres to ${oldestVersion} or newer`],
     [
@@ -56,8 +55,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
       `run as the user who migrated, or: grant ${otherOwners.join(', ')} to ${user}`,
     ],
   ]);
-  const crowded = applying(warning, [[isCrowded && !isOld, server, 'raise max_connections or run fewer processes']]);
-  const findings = [...(isOld || isCrowded ? crowded : [ok(server)]), ...faults];
+  const findings = [...(isOld ? [] : [ok(server)]), ...faults];
   if (pending.length > 0 || otherOwners.length > 0) return findings;
   return [
     ...findings,

@@ -4,7 +4,6 @@ import { isLoopback } from '../../base/is-loopback.ts';
 import { openQueues, type Queues } from '../../queue/index.ts';
 import type { Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
-import { plausibleDates } from '../../reviews/plan/review-bounds.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import { queueNames } from '../../warehouse/connected-service.ts';
 import { type Db, openWarehouse } from '../../warehouse/index.ts';
@@ -56,12 +55,11 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
       inArea('service', async () => {
         const { timeZone } = config.api;
         const now = () => new Date();
-        const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
         // Without a warehouse the check needs a token of its own.
         const state = await inTime(sessionState(db, serviceOf(config.api))).catch(() => undefined);
         const session = state && sharedSession(db, config.api);
         const opened = openReviewApi({ ...config.api, session, ...shortLimits });
-        const findings = await withClosing(opened, (api) => checkService({ api, timeZone, plausible, now }));
+        const findings = await withClosing(opened, (api) => checkService({ api, timeZone, now }));
         const issues = state ? tokenRefused({ session: state }) : [];
         return [...findings, ...issues.map(({ what, hint }) => warning(what, hint))];
       }),
