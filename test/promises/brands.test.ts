@@ -366,8 +366,9 @@ test('a brand is dropped alone, once its file is gone', async () => {
   const said = await both.cli('migrate --drop-brand sued');
   expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 60 orders') });
   expect(await both.cli('migrate --drop-brand sued --apply')).toMatchObject({ status: 0 });
-  const left = `select to_regnamespace('sync_sued') as schema, to_regrole('bi_reader_sued') as role`;
-  expect(await both.warehouse(left)).toEqual([{ schema: null, role: null }]);
+  const left = `select to_regnamespace('sync_sued') as schema, to_regrole('bi_reader_sued') as role,
+    array(select scheduler_id from bullmq.scheduler where scheduler_id like 'sued/%') as schedules`;
+  expect(await both.warehouse(left)).toEqual([{ schema: null, role: null, schedules: [] }]);
   expect(await both.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'nord' }]);
   expect(await both.cli('verify orders --brand nord')).toMatchObject({ status: 0 });
 });
