@@ -180,7 +180,7 @@ test('a broken query of one brand changes nothing for the other; a brand is aske
     sued: { error: { message: expect.stringContaining('orders.sql') } },
   });
   await writeFile(query, right);
-  await chmod(join(both.folder, 'nord.env'), 0o644);
+  await chmod(join(both.folder, 'nord.env'), 0o640);
   expect(await both.cli('doctor --brand nord')).toMatchObject({
     status: 0,
     stdout: expect.stringContaining('nord.env, which holds passwords, can be read by other users'),
