@@ -139,3 +139,20 @@ test('events of a brand that cannot be served now come again, without a dead let
   expect(accepted).toEqual([[1]]);
   expect(await openDeadLetters(db)).toHaveLength(1);
 });
+
+test('the dead letter of an unknown brand_id closes once a brand has it', async () => {
+  const { db } = warehouse;
+  const body = [1, 9].map((brand_id) => ({ brand_id, reviews: [{ id: brand_id }] }));
+  for (const [brandIds, open] of [
+    [[2], 1],
+    [[2, 9], 0],
+  ] as const) {
+    const brands = [
+      { brand: 'a', brandIds: [1] },
+      { brand: 'b', brandIds },
+    ];
+    const receivers = brands.map((one) => ({ ...one, db, onStored() {} }));
+    expect(await acceptWebhook(receivers, [], body)).toEqual({ status: 200 });
+    expect(await openDeadLetters(db)).toHaveLength(open);
+  }
+});
