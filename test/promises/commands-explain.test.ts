@@ -1,20 +1,15 @@
 import { expect } from 'vitest';
 import { startHere } from '../harness/cli.ts';
-import { startRuleProxy } from '../harness/proxy.ts';
-import { reviewAt, type World, worldTest } from '../harness/world.ts';
+import { reviewAt, worldTest } from '../harness/world.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
-/** Three reviews; the first is a dead letter, the others are in the warehouse. */
-async function sync(world: World): Promise<void> {
+test('show, retry and discard name what is no dead letter, and change nothing', async ({ world }) => {
+  // The first of two reviews is a dead letter.
   const review = reviewAt(Date.now() - 86_400_000);
-  await world.seedReviews([review, review, review]);
+  await world.seedReviews([review, review]);
   await world.warehouse('alter table warehouse.reviews add constraint bad check (id <> 1)');
   expect(await world.cli('sync reviews')).toMatchObject({ status: 1 });
-}
-
-test('show, retry and discard name what is no dead letter, and change nothing', async ({ world }) => {
-  await sync(world);
   for (const [command, id, said] of [
     ['show', 'abc', '"abc" is not the id of a dead letter'],
     ['retry', '0', '"0" is not the id'],
@@ -64,14 +59,4 @@ test('without its shop queries a command that reads the shop exits 2, a worker g
   const worker = startHere(['worker'], { ...world.environment, LOG_LEVEL: 'info' });
   await worker.says('orders and catalog cannot be synced: The shop query /nowhere/orders.sql is missing');
   await worker.says('worker ready');
-});
-
-test('explain review shows what the warehouse holds while the service refuses', async ({ world }) => {
-  await sync(world);
-  expect(await world.cli('explain review 987654')).toMatchObject({ status: 1 });
-  await world.says('explain review 1', 'the dead letter gives the reason');
-  (await world.through(startRuleProxy)).use(() => ({ status: 403 }));
-  const shown = ['The service could not be asked about the review: ', 'a review', 'Nothing was compared'];
-  const explained = await world.says('explain review 2', ...shown);
-  expect(explained).toMatchObject({ status: 1, stdout: expect.not.stringContaining('should be marked deleted') });
 });

@@ -19,7 +19,12 @@ test('a discarded order stays so until it fails for another reason', async ({ wo
   expect(await failing(422)).toMatchObject({ outcome: 'incomplete', open: [{ key: 'O2' }] });
   const [letter] = await world.warehouse('select id from sync.dead_letters');
   expect(await world.cli('dead-letters discard', String(letter?.id))).toMatchObject({ status: 0 });
+  await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '100 days'`);
   expect(await failing(422)).toEqual({ outcome: 'done', open: [], isTried: true });
+  // What still fails is not forgotten after 90 days.
+  expect(
+    await world.warehouse(`select from sync.dead_letters where last_failed_at > now() - interval '1 day'`),
+  ).toHaveLength(1);
   // By its id it can be tried again all the same.
   const stdout = expect.stringMatching(/^0 of 1 record: .* Open: 1/);
   expect(await world.cli('dead-letters retry', String(letter?.id))).toMatchObject({ status: 1, stdout });

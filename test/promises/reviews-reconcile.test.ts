@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { readWindowStep } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { valuesOf } from '../harness/database.ts';
-import type { Fields } from '../harness/proxy.ts';
+import { type Fields, startRuleProxy } from '../harness/proxy.ts';
 import { hourlyReviews, reviewAt, runOf, syncHourly, type World, worldTest } from '../harness/world.ts';
 
 const day = 86_400_000;
@@ -130,26 +130,12 @@ test('explain tells what the service shows, what the warehouse holds, and what d
   await world.atService('delete from reference_service.reviews where id = 5');
   expect(await explain('5')).toMatchObject({ windows: [{ axis: 'updated' }, { axis: 'created' }] });
   expect(await explain('99')).not.toHaveProperty('service');
+  expect(await world.cli('explain review 99')).toMatchObject({ status: 1 });
   expect(await world.cli('explain review x')).toMatchObject({ status: 2 });
-});
-
-// The first sync of a service without reviews does not make the next miss what is dated before it.
-test.for([
-  [-3, 5],
-  [3, 5],
-  [-2, 0],
-])('reviews dated %i hours from the clock are read, after a sync of %i', async ([hours, before], { world }) => {
-  await syncHourly(world, before ?? 0);
-  expect(await world.warehouse('select from sync.settings where reviews_cursor is not null')).toHaveLength(1);
-  for (const message of ['one', 'two']) {
-    await world.atService(
-      `insert into reference_service.reviews (created_at, updated_at, message)
-       select t, t, $1 from (select date_trunc('second', now() + make_interval(hours => $2)) as t) as now`,
-      [message, hours],
-    );
-    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-    expect(await messages(world, `message = '${message}'`)).toHaveLength(1);
-  }
+  (await world.through(startRuleProxy)).use(() => ({ status: 403 }));
+  const shown = ['The service could not be asked about the review: ', 'review 6', 'Nothing was compared'];
+  const refused = await world.says('explain review 6', ...shown);
+  expect(refused).toMatchObject({ status: 1, stdout: expect.not.stringContaining('should be marked deleted') });
 });
 
 test('a zone that is not the service’s is reported, and the right one reads all of it', async ({ openWorld }) => {
