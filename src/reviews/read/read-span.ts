@@ -110,8 +110,7 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
     const part = { ...query, score };
     const end = await readList(reader, part);
     if (end.kind === 'refused' || end.kind === 'failed') return end;
-    if (end.kind === 'doubted') isWhole = false;
-    if (end.kind === 'whole' || end.kind === 'doubted') continue;
+    if (end.kind === 'whole') continue;
     const shown = await takePages(reader, part);
     if ('kind' in shown) return shown;
     for (const productId of shown.products) {
@@ -159,8 +158,8 @@ async function takePages(
   const [ids, products] = [new Set<string>(), new Set<number>()];
   for (let number = 1; number <= limitsOf(reader.deps).pages; number += 1) {
     const page = await reader.ask(query, number);
-    if (page.kind !== 'page') return page;
-    if (page.ids.length === 0) break;
+    if (page.kind === 'failed' || (page.kind === 'refused' && number === 1)) return page;
+    if (page.kind === 'refused' || page.ids.length === 0) break;
     await reader.take(page);
     for (const id of page.ids) ids.add(id);
     for (const { product_id } of page.check.products) products.add(product_id);

@@ -24,7 +24,7 @@ export type Pages = {
    * is named as the last one is believed to be it.
    */
   areNumbersRight: boolean;
-  /** Records to ask for on a page: fewer than the most if the service leaves some out then (`leavesOut`). */
+  /** Records to ask for on a page: fewer than the most if the service shows fewer. */
   pageSize?: number;
   /** Records of the longest list. */
   longest: number;
@@ -44,6 +44,8 @@ export const openPages = (slots: LimitFunction): Pages => ({
   looks: looksAtMost,
 });
 
+export const pageSizeOf = (deps: ReadDeps): number => deps.pages.pageSize ?? limitsOf(deps).pageSize;
+
 /**
  * A span to be read. `guess`: the page at which its list is expected to end. `last`: its last page, if another list has
  * shown it.
@@ -59,11 +61,7 @@ export type Reader = ReturnType<typeof openReader>;
 /** What the reading of a span has shown. */
 export type Proven = ReturnType<Reader['proven']>;
 
-export function openReader(given: ReadDeps, span: Span, land: Land) {
-  const { pages: shared } = given;
-  const most = limitsOf(given);
-  // Another reader may change the shared size while this one reads pages that must fit together.
-  const deps = { ...given, limits: { ...most, pageSize: shared.pageSize ?? most.pageSize } };
+export function openReader(deps: ReadDeps, span: Span, land: Land) {
   const seen = new Map<string, Second | undefined>();
   const strays = new Set<string>();
   const landings: Promise<unknown>[] = [];
@@ -96,16 +94,9 @@ export function openReader(given: ReadDeps, span: Span, land: Land) {
     span,
     deps,
     /** The last page whose number is certain: page 30 may be a cap, with more behind it. */
-    most: most.pages - 1,
+    most: limitsOf(deps).pages - 1,
     ask,
     take,
-    /** Whether a short page that is named as the last one is believed to be it: not if others ask for smaller pages by now. */
-    believesNumbers: () => shared.areNumbersRight && (shared.pageSize ?? most.pageSize) === deps.limits.pageSize,
-    /** This reader, and each that opens later, asks for pages of this size. */
-    askForLess(pageSize: number): void {
-      deps.limits.pageSize = pageSize;
-      Object.assign(shared, { pageSize, areNumbersRight: false });
-    },
     /** How many different records were shown. */
     size: () => seen.size,
     /**
@@ -144,13 +135,14 @@ export async function takeAll(
   { ask, take }: Reader,
   query: PageQuery,
   numbers: readonly number[],
+  size: number,
   slots: LimitFunction,
 ): Promise<ListPage[] | Obstacle> {
   let stopped: Obstacle | { error: unknown } | undefined;
   const one = async (number: number): Promise<ListPage[]> => {
     if (stopped) return [];
     try {
-      const page = await ask(query, number);
+      const page = await ask(query, number, size);
       if (page.kind === 'page') await take(page);
       else stopped ??= page;
       return page.kind === 'page' ? [page] : [];
