@@ -98,14 +98,12 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
 
 /**
  * Why it is not believed that a span has no reviews, although its list shows none: the overview names one, when the run
- * begins and after the list was read, and the warehouse lacks it.
- *
- * - `listed`: the list of its second alone shows it.
- * - `reason`: no list of the last year and a half shows any review, and none that of another date of overview or warehouse.
+ * begins and after the list was read, and the warehouse lacks it. The list of its second alone shows it, or no list shows
+ * any review: none of the last year and a half, and none of another date of overview or warehouse.
  *
  * @returns undefined if lists show other reviews: the one that the overview names is hidden or deleted.
  */
-export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<'listed' | { reason: string } | undefined> {
+export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<string | undefined> {
   const { db } = deps.warehouse;
   if (!(await namedDates(db)).some((date) => date && isWithin(secondOf(date), empty))) return undefined;
   const overview = await overviewIfAny(deps);
@@ -119,15 +117,13 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<'listed
     return page.kind === 'page' && page.ids.length > 0;
   };
   const secondAt = (second: Second) => ({ start: second, end: second + 1 });
-  if (await shows(secondAt(named))) return 'listed';
+  if (await shows(secondAt(named))) return `the list of ${isoOf(named)} alone shows a review that this list lacks`;
   const now = secondOf(deps.now());
   const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty], 1);
   const others = [...known, ...(await storedDates(db))].filter((other) => !isWithin(other, empty));
   const spans = [...lists.map(({ span }) => span).reverse(), ...others.map(secondAt)];
   for (const span of spans) if (await shows(span)) return undefined;
-  return {
-    reason: `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows any (it may be hidden)`,
-  };
+  return `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows any (it may be hidden)`;
 }
 
 /** Two right clocks differ by less than a day, even if one takes its time zone for UTC. */

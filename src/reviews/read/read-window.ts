@@ -128,15 +128,12 @@ export async function readSpans(
     const parts = await partsAgain(deps, axis, read, voids);
     if (parts.length > 0) return { kind: 'too-long', requests, parts };
     for (const days of axis === 'created' ? voids : []) {
-      const doubted = await doubt(days);
-      if (doubted === 'listed' && read.reviews > 0) {
-        const parts = halvesOf(read.span, deps.timeZone).map((half) => ({ span: half }));
-        return { kind: 'too-long', requests, parts };
-      }
+      const reason = await doubt(days);
+      if (reason === undefined) continue;
       // An empty list is not halved: an empty half without the named review would count as read.
-      if (doubted === 'listed')
-        return { kind: 'doubted', requests, reason: 'the list is empty, and that of one second is not' };
-      if (doubted) return { kind: 'doubted', requests, ...doubted };
+      if (read.reviews === 0) return { kind: 'doubted', requests, reason };
+      const halves = halvesOf(read.span, deps.timeZone);
+      return { kind: 'too-long', requests, parts: halves.map((half) => ({ span: half })) };
     }
     return read;
   }
