@@ -264,7 +264,7 @@ type OddService = [
   requests: number | typeof byCount,
 ];
 test.each<OddService>([
-  ['has 3,500 reviews in the hour that comes twice', (one) => one, usually, [inRepeatedHour], 550],
+  ['has 3,500 reviews in the hour that comes twice', (one) => one, real, [inRepeatedHour], 550],
   ['has 6,000 reviews on pages of ten', (one) => one, moods(['real'], [{ pageSize: 10 }]), [ofDay(6000)], 1000],
   ['always shows page 1', page1, moods(['absent', 'fixed', 'for the limit']), [ofDay(450)], 120],
   ['always shows page 1, of ten', page1, moods(['absent'], [{ pageSize: 10 }]), [ofDay(450)], 1000],
@@ -365,7 +365,7 @@ test('a list that is empty if more than 50 are asked for is a gap, or is read in
     limit > 50 ? none : {},
   );
   const { gaps, requests } = await idsRead(shy);
-  expect(new Set(gaps.map(({ kind }) => kind))).toEqual(new Set(['too-many']));
+  expect(gaps).toMatchObject([{ kind: 'too-many' }]);
   expect(requests).toBeLessThan(1000);
   await readsAll(failing(shy, refusal, isDescending), ofDay(450));
 });
@@ -443,25 +443,7 @@ test.each(['real', 'capped', 'absent'] as const)(
     const read = await idsRead(listed(reviews, { lastPage }));
     expect(idsOf(reviews).filter((id) => !read.ids.includes(id))).toEqual([reviews[3050]?.id]);
     // A request for the second before shows them, too.
-    const gaps = read.gaps.map(({ kind, span }) => `${kind} ${span.start - start}`);
-    expect(gaps).toEqual(['too-many -1', 'too-many 0']);
-  },
-);
-
-test('a review of a crowded second that the service hides and counts leaves no gap', async () => {
-  const reviews = spread(3100, noon, 1);
-  const service = hiding(listed(reviews, { lastPage: 'real' }), reviews.slice(1500, 1501));
-  await readsAll(service, reviews.toSpliced(1500, 1));
-});
-
-test.each(['capped', 'absent'] as const)(
-  'a crowded second that looks the same from both ends leaves a gap (Link %s)',
-  async (lastPage) => {
-    const product = (index: number) => ({ score: 5, productId: Math.floor(index / 1500) });
-    const reviews = spread(3050, noon, 0).map((review, index) => ({ ...review, ...product(index) }));
-    const read = await idsRead(listed(reviews, { lastPage, ties: 'alike' }));
-    expect(read.ids).toHaveLength(3000);
-    expect(read.gaps.map(({ kind }) => kind)).toEqual(['too-many', 'too-many']);
+    expect(read.gaps).toMatchObject([{ kind: 'too-many', span: { start: start - 1, end: start + 1 } }]);
   },
 );
 
@@ -476,8 +458,7 @@ test.each(['real', 'capped', 'absent'] as const)(
       for (const more of [[], spread(305, start * 1000, 1).slice(reviews.length)]) {
         const all = [...reviews, ...more.map((review) => ({ ...review, score: 5 }))];
         const read = await idsRead(listed(all, { lastPage, pageSize: 10 }));
-        const isRead = read.gaps.length === 0;
-        if (isRead || lastPage === 'real') expect([place, read.ids]).toEqual([place, idsOf(all)]);
+        if (read.gaps.length === 0) expect([place, read.ids]).toEqual([place, idsOf(all)]);
       }
     }
   },

@@ -1,5 +1,5 @@
 import { formatCount } from '../../base/counts.ts';
-import { isoOf, type Second, type Span } from '../../base/time/span.ts';
+import type { Second, Span } from '../../base/time/span.ts';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
 import { isRising, type ListEnd, readList } from './read-list.ts';
 import { type Land, openReader, type Part, type Proven, type ReadDeps, type Reader } from './reader.ts';
@@ -44,8 +44,6 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
   }
 }
 
-const spanText = ({ start, end }: Span) => (end === start + 1 ? isoOf(start) : `${isoOf(start)} to ${isoOf(end)}`);
-
 /** The span in two parts, cut by a date of the page; the shortest span that can be asked for is read at once. */
 async function partsOf(
   reader: Reader,
@@ -54,8 +52,7 @@ async function partsOf(
 ): Promise<Crowd | { kind: 'too-long'; parts: Part[] }> {
   const { deps, most, span } = reader;
   if (page && !page.seconds.some((second) => second !== undefined)) {
-    const reason = `A page of the reviews ${query.axis} at ${spanText(span)} shows none of these dates`;
-    return { kind: 'failed', reason };
+    return { kind: 'failed', reason: 'a page shows none of these dates' };
   }
   const at = page && dateOn(page, span);
   const [first, second] = cutSpan(span, at ?? middleOf(span), deps.timeZone);
@@ -101,8 +98,7 @@ const productsAtMost = 5000;
 
 /**
  * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product if its list
- * is too long. Products are those that the pages of the score show. Whether these are all, the service's count says. If it
- * says that there are more, or nothing, both ends of the list itself are read.
+ * is too long. Products are those that the pages of the score show. Whether these are all, the service's count says.
  */
 async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   let isWhole = true;
@@ -111,9 +107,9 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
     const end = await readList(reader, part);
     if (end.kind === 'refused' || end.kind === 'failed') return end;
     if (end.kind === 'whole') continue;
-    const shown = await takePages(reader, part);
-    if ('kind' in shown) return shown;
-    for (const productId of shown.products) {
+    const products = await takePages(reader, part);
+    if ('kind' in products) return products;
+    for (const productId of products) {
       const ofProduct = await readList(reader, { ...part, productId });
       if (ofProduct.kind === 'refused' || ofProduct.kind === 'failed') return ofProduct;
       if (ofProduct.kind !== 'whole') isWhole = false;
@@ -123,46 +119,21 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
-  const isCounted = isWhole && total !== undefined && reader.size() >= total;
-  // A record may have a score that none of the lists shows, and a service may count what it hides.
-  const isAll = isCounted || (await showEndsAll(reader, query));
-  if (typeof isAll !== 'boolean') return isAll;
-  if (isAll) return { kind: 'whole' };
-  const which = `reviews ${query.axis} at ${spanText(query.span)}`;
-  const held = total === undefined ? `more ${which}` : `${formatCount(total)} ${which}, more`;
+  if (isWhole && total !== undefined && reader.size() >= total) return { kind: 'whole' };
+  const held = total === undefined ? 'more' : `${formatCount(total)}, more`;
   const read = formatCount(reader.size());
-  const reason = `The service holds ${held} than any query can reach (${read} were read)`;
-  return { kind: 'crowded', reason };
+  return { kind: 'crowded', reason: `the service holds ${held} than any query can reach (${read} were read)` };
 }
 
-/**
- * Whether the pages of the list from its one end and from its other meet, and show all records that were read. A service may
- * show records of one second in the same order both times: then neither shows the end of the list.
- */
-async function showEndsAll(reader: Reader, query: PageQuery): Promise<boolean | Obstacle> {
-  const first = await takePages(reader, query);
-  if ('kind' in first) return first;
-  const last = await takePages(reader, { ...query, desc: true });
-  if ('kind' in last) return last;
-  const common = [...first.ids].filter((id) => last.ids.has(id));
-  const turned = [...last.ids].filter((id) => first.ids.has(id)).reverse();
-  const doMeet = common.length > 0 && common.join() === turned.join();
-  return doMeet && new Set([...first.ids, ...last.ids]).size === reader.size();
-}
-
-/** Lands all pages that the service gives of a list. @returns the records, and the products that they name. */
-async function takePages(
-  reader: Reader,
-  query: PageQuery,
-): Promise<{ ids: Set<string>; products: number[] } | Obstacle> {
-  const [ids, products] = [new Set<string>(), new Set<number>()];
+/** Lands all pages that the service gives of a list. @returns the products that they name. */
+async function takePages(reader: Reader, query: PageQuery): Promise<number[] | Obstacle> {
+  const products = new Set<number>();
   for (let number = 1; number <= limitsOf(reader.deps).pages; number += 1) {
     const page = await reader.ask(query, number);
     if (page.kind === 'failed' || (page.kind === 'refused' && number === 1)) return page;
     if (page.kind === 'refused' || page.ids.length === 0) break;
     await reader.take(page);
-    for (const id of page.ids) ids.add(id);
     for (const { product_id } of page.check.products) products.add(product_id);
   }
-  return { ids, products: [...products].slice(0, productsAtMost) };
+  return [...products].slice(0, productsAtMost);
 }

@@ -115,7 +115,7 @@ export async function readSpans(
     left.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
     if (end.kind === 'proven') await enter(end);
     const parts = end.kind === 'proven' ? [] : partsAfter(span, end, left, deps.timeZone);
-    if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(axis, span, end));
+    if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(span, end));
     if (span.end === part.span.end) return readAll(parts);
     // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
     const behind = end.kind === 'too-long' && parts.length > 1 ? parts.pop() : undefined;
@@ -183,23 +183,21 @@ const gapKinds = {
   failed: 'failed',
 } as const satisfies Record<Unproven['kind'], GapKind>;
 
-function gapOf(axis: Axis, span: Span, end: Unproven): Gap {
-  const kind = gapKinds[end.kind];
-  if (end.kind !== 'too-long') return { span, kind, reason: end.reason };
-  const reason = `The reviews ${axis} from ${isoOf(span.start)} to ${isoOf(span.end)} take too many requests for one run`;
-  return { span, kind, reason };
-}
+const gapOf = (span: Span, end: Unproven): Gap => ({
+  span,
+  kind: gapKinds[end.kind],
+  reason: end.kind === 'too-long' ? 'they take too many requests for one run' : end.reason,
+});
 
 /** Neighbours that cannot be read for one reason as one, with a sentence. */
 function joined(axis: Axis, gaps: readonly Gap[]): Gap[] {
   const all: Gap[] = [];
   for (const gap of gaps.toSorted((a, b) => a.span.start - b.span.start)) {
     const last = all.at(-1);
-    if (gap.kind === 'too-many' || last?.span.end !== gap.span.start || last.kind !== gap.kind) all.push(gap);
+    if (last?.span.end !== gap.span.start || last.kind !== gap.kind) all.push(gap);
     else all[all.length - 1] = { ...last, span: { start: last.span.start, end: gap.span.end } };
   }
   return all.map((gap) => {
-    if (gap.kind === 'too-many') return gap;
     const span = `${isoOf(gap.span.start)} to ${isoOf(gap.span.end)}`;
     return { ...gap, reason: `The reviews ${axis} from ${span} cannot be read: ${gap.reason}` };
   });
