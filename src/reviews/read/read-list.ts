@@ -36,10 +36,10 @@ const fewRecords = 10;
  *    shown as its number and its length say, and it still has its first records. Then nothing was deleted: a deletion
  *    shifts records to pages that were read already.
  * 6. Otherwise something was added or deleted, or the count is of no use (hidden reviews, no number, pages that are
- *    not full). The list is read again in smaller pages, one by one and downwards: deletions shift records to pages that are
- *    still to be read. It is whole by its count, or if two readings in turn show the same records. Pages of another
- *    size are cut elsewhere: if the service shows no more than some pages, repeats one, or leaves out records between two, the
- *    readings differ.
+ *    not full). The list is read again in smaller pages, one by one and downwards: deletions shift records to pages
+ *    that are still to be read. It is whole by its count, or if two readings in turn show the same records. Smaller
+ *    pages are cut elsewhere. So the readings differ if the service shows some pages only, repeats one, or leaves out
+ *    records between two.
  *
  * A list that no reading proves is read in parts.
  *
@@ -93,9 +93,13 @@ const upwards: Unproven = { kind: 'unproven', guess: unnamed };
  * Looks for the last page by the numbers that pages name. Page 1 is asked, too, if the page names none, or is neither full
  * nor the last.
  */
-async function findTop(reader: Reader, query: PageQuery, list: List, guess: number): Promise<Top | ListEnd | Unproven> {
+async function findTop(
+  reader: Reader,
+  query: PageQuery,
+  { size }: List,
+  guess: number,
+): Promise<Top | ListEnd | Unproven> {
   const { most } = reader;
-  const { size } = list;
   let number = Math.max(1, Math.min(most, guess));
   let first: ListPage | undefined;
   for (let look = 1; look <= looksAtMost; look += 1) {
@@ -112,7 +116,7 @@ async function findTop(reader: Reader, query: PageQuery, list: List, guess: numb
     if (first && (last === undefined || guess === unnamed)) return { number: 1, page: first, isNamed: false };
     const greatest = Math.min(last ?? 1, most);
     if (greatest === number) {
-      // A service that always names the same number refuses all pages that the list does not have, shows none, or repeats one.
+      // A service may always name one number: it refuses a page that the list does not have, shows nothing, or repeats a page.
       if (!shown) return upwards;
       if (last === number) return { number, page: shown, isNamed: true };
       const isBehind = first && (isSame(shown, first) || recordsOn(shown) < recordsOn(first));
