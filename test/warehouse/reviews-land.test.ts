@@ -353,11 +353,11 @@ test.each([
 
 test('what lands is neither an open dead letter nor suspected any more', async () => {
   await ask(`insert into sync.dead_letters (kind, key, reason, payload, resolved_at) values
-      ('review', '1', 'open', '{}', null), ('review', '1', 'closed', '{}', '2026-01-01'),
+      ('review', '1', 'open', '{}', null), ('review', '3', 'closed', '{}', '2026-01-01'),
       ('review', '2', 'another', '{}', null), ('category', '1', 'of another kind', '{}', null)`);
   await ask(`update sync.dead_letters set is_discarded = true where reason = 'closed'`);
   await ask(`insert into sync.absent_reviews (review_id, run_id) values (1, 'r'), (2, 'r')`);
-  await land([review(1)]);
+  await land([review(1), review(3)]);
   // If the record fails again for the reason that a person has discarded, it is open again.
   expect(await ask('select from sync.dead_letters where is_discarded')).toEqual([]);
   const letters = `select reason from sync.dead_letters where resolved_at is null or resolved_at = '2026-01-01' order by reason`;
