@@ -199,6 +199,16 @@ test('an empty query, orders without lines and an odd catalog are each said', as
   );
   await world.shop(`update o set order_device = 'tablet'`);
   await isIll(world, {}, /^shop fault: orders\.sql: 1 of 1 rows would not be synced, .*order_device/);
+  // A feed that dates a new order by another zone.
+  expect((await ills(world, {})).said.join()).not.toContain('changed_orders.sql');
+  await world.shop(
+    `insert into o (code, created_at, updated_at) values ('B', now() - interval '2 h', now() - interval '11 h')`,
+  );
+  await isIll(
+    world,
+    {},
+    /^shop warning: changed_orders\.sql does not show 1 of the newest 2 orders, such as B: .* → add/,
+  );
 });
 
 const noon = '2026-03-01T12:00:00+09:00';

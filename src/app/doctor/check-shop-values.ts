@@ -1,4 +1,6 @@
+import { isSameCode } from '../../base/codes.ts';
 import { counted } from '../../base/counts.ts';
+import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import type { RawRow } from '../../shop/rows.ts';
 import type { SqlDialect } from '../../shop/sql-text.ts';
@@ -121,3 +123,30 @@ const correctZone = (name: string, dialect: SqlDialect) =>
     ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
     : 'SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
       `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`);
+
+/** New orders that are looked for in the change feed. */
+const newestOrders = 50;
+
+/**
+ * New orders that the change feed does not show, as if its date is null until the first change: they wait for the next
+ * rescan. Nothing is known if more has changed than one page shows.
+ *
+ * @param orders the newest first.
+ */
+export async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], now: string): Promise<Finding[]> {
+  if (!(await shop.hasFeed())) return [];
+  const ageMs = ({ order }: RawOrder) => Date.parse(now) - Date.parse(order.created_at ?? '');
+  const recent = orders.filter((one) => ageMs(one) > aheadMs && ageMs(one) < 2 * 86_400_000).slice(0, newestOrders);
+  const oldest = recent.at(-1)?.order.created_at;
+  if (!oldest) return [];
+  const after = { at: new Date(Date.parse(oldest) - aheadMs).toISOString(), code: '' };
+  const { keys, next } = await shop.orderCodes({ axis: 'updated', after, size: 1000 });
+  const missing = recent.filter(({ order }) => !keys.some(({ code }) => isSameCode(code, order.code ?? '')));
+  if (next || missing.length <= recent.length * mostRare) return [];
+  const what =
+    `changed_orders.sql does not show ${missing.length} of the newest ${counted(recent.length, 'order')}, such as ` +
+    `${missing[0]?.order.code}: new orders wait for the next sync reconcile`;
+  return [
+    warning(what, 'add a branch that selects the date of creation, and see whether all its dates are in one zone'),
+  ];
+}

@@ -14,7 +14,7 @@ import { isShopTimeout } from '../../shop/session.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { CatalogKind } from '../../warehouse/orders/catalog-links.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
-import { checkDates, checkStatuses, checkSums } from './check-shop-values.ts';
+import { checkDates, checkNewOrders, checkStatuses, checkSums } from './check-shop-values.ts';
 import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 /**
@@ -103,13 +103,15 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     return [warning('orders.sql fits, but finds no row', 'see whether its conditions are right')];
   }
   const linesFault = await shop.linesFault();
+  const now = await shop.now();
   const orphans = `order_lines.sql: ${counted(linesWithoutOrderCode, 'row')} without order_code: no order will show them`;
   const findings = [
     ...checkRows(orders),
     ...(linesFault === undefined ? [] : [fault(linesFault, sameCode)]),
     ...keyless,
     ...applying(warning, [[linesWithoutOrderCode > 0, orphans, correctOrLeaveOut]]),
-    ...checkDates(orders, await shop.now(), shop.dialect),
+    ...checkDates(orders, now, shop.dialect),
+    ...(await checkNewOrders(shop, orders, now)),
   ];
   // A fault, such as lines that a join repeats, explains their sum.
   const sums = findings.some(({ level }) => level === 'fault') ? [] : checkSums(orders);
