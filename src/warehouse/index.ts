@@ -196,9 +196,24 @@ async function readStatement(name: string): Promise<string> {
 export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>
   (await db.executeQuery<Row>(CompiledQuery.raw(await statement(name), parameters))).rows;
 
-/** The same for a long statement: it has a name, so that each connection plans it a few times only. */
-export const plannedRowsOf = async <Row extends object>({ pool }: Warehouse, name: string, ...values: unknown[]) =>
-  (await pool.query<Row>({ name, text: await statement(name), values })).rows;
+/**
+ * The session of a prepared statement lacks it (26000), or has another of its name (42P05), as behind a pooler by
+ * transactions; or a migration has changed what it returns (0A000).
+ */
+const statesOfLostPlans = ['26000', '42P05', '0A000'];
+
+/**
+ * The same for a long statement: it has a name, so that each connection plans it a few times only. Where the plan is lost,
+ * nothing was carried out, and the statement is sent without its name.
+ */
+export async function plannedRowsOf<Row extends object>({ pool }: Warehouse, name: string, ...values: unknown[]) {
+  const text = await statement(name);
+  const planned = pool.query<Row>({ name, text, values }).catch((error: unknown) => {
+    if (!(error instanceof pg.DatabaseError && statesOfLostPlans.includes(error.code ?? ''))) throw error;
+    return pool.query<Row>({ text, values });
+  });
+  return (await planned).rows;
+}
 
 /** The clock of the warehouse, for comparisons with dates that it wrote. */
 export const warehouseNow = (db: Db) => scalarOf<Date>(db)`select clock_timestamp()`;

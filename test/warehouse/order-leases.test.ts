@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { afterAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
@@ -55,6 +56,28 @@ test('an old holder writes nothing through the statement that Postgres has plann
   ]);
   const fingerprints = await ask('select fingerprint from sync.order_links order by order_code');
   expect(fingerprints).toEqual([{ fingerprint: 'f' }, { fingerprint: null }]);
+});
+
+test('a session that has lost a planned statement, or has another of its name, costs no push', async () => {
+  const { url, ask } = await createWarehouse();
+  const warehouse = await openWarehouse({ url, connections: 1 });
+  onTestFinished(() => warehouse.close());
+  const store = openOrderStore(warehouse, { leaseMs: 60_000 });
+  const inSession = (text: string) => sql.raw(text).execute(warehouse.db);
+  const push = async () => {
+    const leased = await store.lease(wanted('O1'));
+    if ('leasedBy' in leased) throw new Error('expected the lease');
+    await store.record(leased, emptyPush);
+  };
+  // A pooler by transactions gives each statement another session.
+  await inSession(`prepare lease_orders as select 'of another process'`);
+  await push();
+  await inSession('deallocate all');
+  await push();
+  await inSession('discard all');
+  await push();
+  await ask('alter table sync.order_links alter failed_pushes type bigint');
+  await push();
 });
 
 test('an order whose push broke off is due, without fingerprint and lease', async () => {
