@@ -91,8 +91,8 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
       running.map(async (run): Promise<RunInProgress> => {
         const isAttended = run.attendedAt !== null && !left.some(({ id }) => id === run.id);
         const { reviews } = await spanTotals(db, run.id);
-        const steps = progress.get(run.id);
-        return { run, steps: steps?.state === 'lost' ? undefined : steps, isAttended, reviews };
+        const { state = 'lost', planned, ended = 0 } = progress.get(run.id) ?? {};
+        return { run, steps: state === 'lost' ? undefined : { planned, ended }, isAttended, reviews };
       }),
     ),
     /** The newest run of each job that has ended. */

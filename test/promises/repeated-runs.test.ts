@@ -29,6 +29,9 @@ test('a backfill of orders that is begun again ends the open one', async ({ open
   for (const _run of [1, 2]) expect(await world.cli('backfill orders --detach')).toMatchObject({ status: 0 });
   const runs = 'select outcome from sync.runs order by started_at';
   expect(await world.warehouse(runs)).toEqual([{ outcome: 'abandoned' }, { outcome: null }]);
+  const { inProgress } = JSON.parse((await world.cli('status', '--json')).stdout);
+  expect(inProgress).toMatchObject([{ run: { job: 'backfill-orders' } }]);
+  expect(inProgress[0].steps).toEqual({ ended: 0 });
 });
 
 test('Ctrl-C of a command that joined a run ends it for the other command, too', async ({ world: here }) => {
