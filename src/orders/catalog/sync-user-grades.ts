@@ -27,7 +27,8 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
   for (const grade of catalog.byCode.values()) {
     await catalog.push(grade, async (options) => {
       const id = catalog.links.get(grade.code)?.id;
-      if (id !== undefined) listed ??= allGrades(deps);
+      // If the list cannot be read, as with one malformed grade, each grade is asked for by its id.
+      if (id !== undefined) listed ??= allGrades(deps).catch(() => []);
       const known = (await listed)?.find((one) => one.id === id);
       const linked = known ?? (id === undefined ? undefined : await gradeOf(deps, id, options));
       if (linked && catalog.isUnchanged(grade)) return undefined;
