@@ -400,6 +400,15 @@ test.each(['newest', 'oldest', 'first of the list'] as const)(
   },
 );
 
+test('a second whose list changes at each reading is not called too long', async () => {
+  const changing = answering(listed(spread(250, noon, 1), { ordered: false }), ({ items }, { number }) => ({
+    items: items.filter(({ id }) => id % 9 !== number % 9),
+  }));
+  const { gaps } = await idsRead(changing);
+  const reason = expect.stringContaining('nothing proves that the 250 reviews that were read are all');
+  expect(gaps).toMatchObject([{ kind: 'unproven', reason }]);
+});
+
 test.each(['refuses', 'shows nothing for'])(
   'a service that %s dates ahead of its clock is read up to now',
   async (how) => {

@@ -2,22 +2,23 @@ import { formatCount } from '../../base/counts.ts';
 import type { Second, Span } from '../../base/time/span.ts';
 import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
 import { isRising, type ListEnd, readList } from './read-list.ts';
-import { type Land, openReader, type Part, type Proven, type ReadDeps, type Reader } from './reader.ts';
+import { type Land, openReader, type Part, type Proven, pageSizeOf, type ReadDeps, type Reader } from './reader.ts';
 import { type Axis, cutSpan, middleOf } from './window.ts';
 
 /**
  * How the reading of a span ends.
  *
  * - `proven`: everything of it was read, and has landed.
- * - `too-long`: its list has more pages than can be asked for; the parts in which it is to be read.
- * - `changing`: its list changed at each reading, or is of another period.
+ * - `too-long`: its list has more pages than can be asked for, or no reading proves it; the parts in which it is to be read.
+ * - `out-of-range`: its list shows reviews of another period.
  * - `crowded`: the shortest span that can be asked for holds more reviews than any query can reach.
+ * - `changing`: no list of the shortest span that can be asked for is the same twice, or as the service counts.
  * - `doubted`: its list shows nothing, and the service says elsewhere that there is a review.
  */
 export type SpanEnd = { requests: number } & (
   | ({ kind: 'proven' } & Proven)
   | { kind: 'too-long'; parts: Part[] }
-  | { kind: 'changing' | 'crowded' | 'doubted'; reason: string }
+  | { kind: 'out-of-range' | 'crowded' | 'changing' | 'doubted'; reason: string }
   | Obstacle
 );
 
@@ -37,7 +38,8 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
     const proven = reader.proven();
     const { requests } = proven;
     if (found.kind !== 'whole') return { ...found, requests };
-    if (reader.isOfOtherDates()) return { kind: 'changing', requests, reason: 'the list shows reviews of other dates' };
+    if (reader.isOfOtherDates())
+      return { kind: 'out-of-range', requests, reason: 'the list shows reviews of other dates' };
     return { kind: 'proven', ...proven };
   } finally {
     await reader.landed();
@@ -89,7 +91,7 @@ function pageBefore(page: ListPage, end: Second): ListPage | undefined {
 }
 
 /** How the reading of the shortest span ends, if its list is too long. */
-type Crowd = { kind: 'whole' } | { kind: 'crowded'; reason: string } | Obstacle;
+type Crowd = { kind: 'whole' } | { kind: 'crowded' | 'changing'; reason: string } | Obstacle;
 
 /** Zero is "reviews without rating" (docs/interface.md, "Reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
@@ -120,8 +122,11 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
   if (isWhole && total !== undefined && reader.size() >= total) return { kind: 'whole' };
-  const held = total === undefined ? 'more' : `${formatCount(total)}, more`;
   const read = formatCount(reader.size());
+  if (total === undefined && reader.size() <= reader.most * pageSizeOf(reader.deps)) {
+    return { kind: 'changing', reason: `nothing proves that the ${read} reviews that were read are all` };
+  }
+  const held = total === undefined ? 'more' : `${formatCount(total)}, more`;
   return { kind: 'crowded', reason: `the service holds ${held} than any query can reach (${read} were read)` };
 }
 

@@ -153,8 +153,8 @@ type Unproven = Exclude<SpanEnd, { kind: 'proven' }>;
  * In which parts a span is to be read that was not proven:
  *
  * - A list that is too long has its own parts.
- * - What the service refuses or fails on, or what changes at each reading, is halved, so that the gap is no larger than
- *   the obstacle. A service may refuse dates ahead of its clock: then the span is cut at `left.present`.
+ * - What the service refuses or fails on, or shows other dates for, is halved, so that the gap is no larger than the
+ *   obstacle. A service may refuse dates ahead of its clock: then the span is cut at `left.present`.
  *
  * @param left what the window may still cost; a cut takes of it.
  * @returns none if the span is a gap.
@@ -167,7 +167,7 @@ function partsAfter(
 ): Part[] {
   if (end.kind === 'too-long') return left.requests < 0 ? [] : end.parts;
   const isAhead = end.kind === 'refused' && span.end > left.present;
-  const isFixed = end.kind === 'crowded' || end.kind === 'doubted';
+  const isFixed = end.kind === 'crowded' || end.kind === 'changing' || end.kind === 'doubted';
   if (isFixed || left.halvings <= 0 || (isAhead && span.start >= left.present)) return [];
   left.halvings -= 1;
   const halves = isAhead ? cutSpan(span, left.present, zone) : halvesOf(span, zone);
@@ -177,6 +177,7 @@ function partsAfter(
 const gapKinds = {
   'too-long': 'too-many',
   crowded: 'too-many',
+  'out-of-range': 'unproven',
   changing: 'unproven',
   doubted: 'unproven',
   refused: 'refused',
