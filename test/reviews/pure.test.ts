@@ -21,12 +21,14 @@ import {
   type ReviewApi,
   UnavailableError,
 } from '../../src/review-api/index.ts';
+import { listLimits } from '../../src/reviews/limits.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
+import { planWindows } from '../../src/reviews/plan/plan-windows.ts';
 import { newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
 import { checkPage, fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { openPages } from '../../src/reviews/read/reader.ts';
-import { halvesOf, listLimits, planWindows, type Window } from '../../src/reviews/read/window.ts';
+import { halvesOf, type Window } from '../../src/reviews/read/window.ts';
 import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
 import { askReview } from '../../src/reviews/refresh/refresh-review.ts';

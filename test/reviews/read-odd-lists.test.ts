@@ -1,11 +1,12 @@
 import pLimit from 'p-limit';
 import { expect, test, vi } from 'vitest';
 import { LimitedError, NotFoundError, RefusedError, UnavailableError } from '../../src/review-api/index.ts';
+import { listLimits } from '../../src/reviews/limits.ts';
 import { newestOf } from '../../src/reviews/plan/review-bounds.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import { openPages, type ReadDeps } from '../../src/reviews/read/reader.ts';
-import { type Axis, listLimits } from '../../src/reviews/read/window.ts';
+import type { Axis } from '../../src/reviews/read/window.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { type LastPage, listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';

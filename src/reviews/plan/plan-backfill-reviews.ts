@@ -6,7 +6,8 @@ import { coveredSpans, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import { fetchPage, limitsOf, type PageDeps } from '../read/list-page.ts';
 import type { ReviewDeps } from '../read/reader.ts';
-import { planWindows, type Window } from '../read/window.ts';
+import type { Window } from '../read/window.ts';
+import { planWindows } from './plan-windows.ts';
 import { allReviews } from './review-bounds.ts';
 
 /**

@@ -2,9 +2,11 @@ import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from 
 import type { Db } from '../../warehouse/index.ts';
 import { coveredSpans, isSecondRead, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
+import { justNow } from '../limits.ts';
 import type { ReviewDeps } from '../read/reader.ts';
-import { justNow, planWindows, type Window } from '../read/window.ts';
+import type { Window } from '../read/window.ts';
 import { isDueAgain } from '../refresh/backoff.ts';
+import { planWindows } from './plan-windows.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 
 const day = 86_400;

@@ -8,9 +8,10 @@ import { pruneHistory } from '../../warehouse/runs/retention.ts';
 import { pageOfOne } from '../read/list-page.ts';
 import { gapsProblem } from '../read/read-window.ts';
 import type { ReviewDeps } from '../read/reader.ts';
-import { planWindows, type Window } from '../read/window.ts';
+import type { Window } from '../read/window.ts';
 import { retryDeleted } from '../refresh/refresh-review.ts';
 import { confirmDeleted } from '../verify/confirm-deleted.ts';
+import { planWindows } from './plan-windows.ts';
 import { allReviews } from './review-bounds.ts';
 
 const dayMs = 86_400_000;

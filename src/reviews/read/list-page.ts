@@ -14,7 +14,8 @@ import {
 } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { lackingAlone, lackingInList } from '../../warehouse/reviews/review-columns.ts';
-import { listLimits, type Window } from './window.ts';
+import { listLimits } from '../limits.ts';
+import type { Window } from './window.ts';
 
 export type PageDeps = {
   reviews: Pick<ReviewApi['reviews'], 'page'>;

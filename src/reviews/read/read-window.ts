@@ -5,11 +5,12 @@ import { isoOf, partBefore, type Second, type Span, secondOf, without } from '..
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { coveredSpans, enterSpan, type Gap, type GapKind, openGap } from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
+import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
 import { fetchPage, limitsOf, pageWithin } from './list-page.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
 import { type Land, looksAtMost, type Part, type Proven, type ReadDeps, type ReviewDeps } from './reader.ts';
-import { type Axis, cutSpan, halvesOf, justNow, type Window } from './window.ts';
+import { type Axis, cutSpan, halvesOf, type Window } from './window.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is

@@ -2,8 +2,9 @@ import type { LimitFunction } from 'p-limit';
 import { type Second, type Span, secondOf } from '../../base/time/span.ts';
 import type { ReviewApi } from '../../review-api/index.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
+import { justNow } from '../limits.ts';
 import { fetchPage, type ListPage, limitsOf, type Obstacle, type PageDeps, type PageQuery } from './list-page.ts';
-import { justNow, middleOf } from './window.ts';
+import { middleOf } from './window.ts';
 
 export type ReadDeps = PageDeps & {
   pages: Pages;

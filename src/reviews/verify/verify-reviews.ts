@@ -7,11 +7,12 @@ import { type Absent, heldIn, newestBut } from '../../warehouse/reviews/absent-r
 import { compareOne, comparePage, type Difference } from '../../warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { spanOf } from '../plan/plan-backfill-reviews.ts';
+import { planWindows } from '../plan/plan-windows.ts';
 import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
 import { pageOfOne } from '../read/list-page.ts';
 import { readSpans } from '../read/read-window.ts';
 import type { ReviewDeps } from '../read/reader.ts';
-import { planWindows, type Window } from '../read/window.ts';
+import type { Window } from '../read/window.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {

@@ -1,0 +1,26 @@
+/** Limits of reading reviews: how long and how large a list may be, how many windows are read at a time. */
+
+export const listLimits = {
+  /**
+   * One day less than the 45 of the spec: 44 days from midnight to midnight touch 45 calendar days, so that the period
+   * is allowed however the service counts its ends, and an hour of daylight saving does not matter either.
+   */
+  seconds: 44 * 86_400,
+  /** "page: max 30" (docs/interface.md, "Reviews"). */
+  pages: 30,
+  /** "limit: max 100" (docs/interface.md, "Reviews"). */
+  pageSize: 100,
+} as const;
+
+/**
+ * Windows that a process reads at the same time. A window of few reviews is read by one request after the other, so
+ * eight windows keep eight requests in flight. With windows of 20 pages, eight are twice as fast as four; 12 gain up to
+ * 2 %.
+ */
+export const windowsAtATime = 8;
+
+/**
+ * Seconds before a request in which a review may have been written and not be listed yet, and for which a service may
+ * refuse lists because its clock is behind ours.
+ */
+export const justNow = 60;
