@@ -13,7 +13,7 @@ test('each kind of difference has its sentence, and a deletion only one', () => 
     },
     subOrders: {
       matched: [
-        { ...line, isHidden: true, fields: [] },
+        { ...line, isHidden: true, fields: [field('price', false)] },
         { ...line, isHidden: false, fields: [field('status'), field('invoice', false)] },
       ],
       ...{ create: [line], remove: [line], links: [] },

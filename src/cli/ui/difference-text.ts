@@ -66,9 +66,10 @@ function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrder
     ...notShown(fields),
     ...fieldsNotSent.map(({ field, reason }) => `${field}: ${oneLine(reason)}`),
     ...linesNotSent.map(({ lineCode, reason }) => `line ${oneLine(lineCode)} (${oneLine(reason)})`),
-    ...subOrders.matched.flatMap((line) =>
-      notShown(line.fields).map((text) => `line ${oneLine(line.lineCode)}: ${text}`),
-    ),
+    // That a whole sub-order is not shown is among the differences.
+    ...subOrders.matched
+      .filter(({ isHidden }) => !isHidden)
+      .flatMap((line) => notShown(line.fields).map((text) => `line ${oneLine(line.lineCode)}: ${text}`)),
   ];
   return texts.length === 0 ? [] : [`  could not be compared: ${texts.join('; ')}`];
 }

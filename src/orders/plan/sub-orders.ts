@@ -37,7 +37,7 @@ type LineChange = {
   /** Fields to send; null clears one. Empty: nothing is sent. */
   body: SubOrderPatch;
   fields: readonly FieldDifference[];
-  /** The service does not show the sub-order: all fields but the product are sent, and a 404 tells that it is gone. */
+  /** The service does not show the sub-order: all values but the product are sent, and a 404 tells that it is gone. */
   isHidden: boolean;
 };
 type LineRemoval = { kind: 'remove'; lineCode: string; subOrderId: number };
