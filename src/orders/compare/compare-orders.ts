@@ -2,7 +2,7 @@ import type { Counts } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
-import { makeDue, orderLines } from '../../warehouse/orders/order-links.ts';
+import { type LineLinkRow, makeDue, orderLines } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
@@ -68,14 +68,17 @@ function comparedOrder(seen: SeenOrder): ComparedOrder {
   return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
 }
 
-/** Looks an order up, and plans it as a push would that followed now. Sends nothing but GET. */
-export async function look(deps: OrderDeps, ours: ReadOrder, planning: Planning): Promise<SeenOrder> {
-  const { code, order } = ours;
-  const { link } = ours.memory;
-  const memory = memoryOf(link, (await orderLines(deps.db, [code])).get(code));
-  const seen = await lookUp(deps, code, memory.orderId);
-  if (!order) return { ...ours, ...seen, memory };
-  return { ...ours, ...seen, memory, plan: planOrder(order, seen.shown, memory, planning) };
+/** Looks an order up, and plans it as a push would that followed now. Sends nothing but GET. @param lines of its links. */
+export async function look(
+  deps: OrderDeps,
+  ours: ReadOrder,
+  lines: readonly LineLinkRow[] | undefined,
+  planning: Planning,
+): Promise<SeenOrder> {
+  const memory = memoryOf(ours.memory.link, lines);
+  const seen = await lookUp(deps, ours.code, memory.orderId);
+  if (!ours.order) return { ...ours, ...seen, memory };
+  return { ...ours, ...seen, memory, plan: planOrder(ours.order, seen.shown, memory, planning) };
 }
 
 /** Compares orders side by side. Asks the service nothing about orders that cannot be read. */
@@ -84,8 +87,12 @@ export async function compareOrders(
   some: readonly ReadOrder[],
   planning: Planning,
 ): Promise<ComparedOrder[]> {
+  const lines = await orderLines(
+    deps.db,
+    some.map(({ code }) => code),
+  );
   const compare = async (one: ReadOrder) =>
-    comparedOrder(one.order ? await look(deps, one, planning) : { ...one, shown: 'unknown' });
+    comparedOrder(one.order ? await look(deps, one, lines.get(one.code), planning) : { ...one, shown: 'unknown' });
   return Promise.all(some.map((one) => deps.slots(() => compare(one))));
 }
 

@@ -1,7 +1,7 @@
 import type { OrderDetail } from '../../review-api/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
-import { type LineLinkRow, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
@@ -54,7 +54,8 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
   const code = raw?.order.code ?? asked;
   const [ours] = raw ? await readOrders(deps, [raw], planning) : [];
   const link = ours ? undefined : (await orderLinks(deps.db, [code])).get(code);
-  const seen = await look(deps, ours ?? { code, memory: memoryOf(link) }, planning);
+  const lines = (await orderLines(deps.db, [code])).get(code);
+  const seen = await look(deps, ours ?? { code, memory: memoryOf(link) }, lines, planning);
   const { shown, lookupFault, deadLetter } = seen;
   const difference = seen.plan?.difference;
   // A run that does not know yet that the service shows another order sends its first requests.
