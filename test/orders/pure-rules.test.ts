@@ -16,6 +16,8 @@ import {
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
 import {
+  isSameInAnyCase,
+  isSameInvoice,
   isSameSecond,
   isSameText,
   isShownAs,
@@ -400,7 +402,20 @@ describe('what counts as the same', () => {
     expect(isSameText(decomposed, '김하나')).toBe(true);
     expect(isSameText('D&#39;Angelo &amp; Co ', "D'Angelo & Co")).toBe(true);
     expect(isSameText('Kim &amp;amp; Lee &lt;b&gt;', 'Kim &amp;  Lee\u00a0<b>')).toBe(true);
-    expect(isSameText('Kim', 'kim')).toBe(false);
+    // The name of a grade is told apart by its case; fields of an order and its lines are not.
+    expect([isSameText('Kim', 'kim'), isSameInAnyCase('Kim', 'kim'), isSameInAnyCase(null, 'k')]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    const parcels = [
+      ['1234-56', '123456'],
+      ['AB 12', 'ab12'],
+      ['-', '12'],
+      ['12-3', '12-4'],
+      [null, '-'],
+    ] as const;
+    expect(parcels.map(([theirs, ours]) => isSameInvoice(theirs, ours))).toEqual([true, true, false, false, false]);
     expect(isSameText(null, 'Kim')).toBe(false);
     expect(areSameOptions({ size: 'l' }, { Size: 'L', Engraving: '' })).toBe(true);
     expect(areSameOptions({ [decomposed]: '1' }, { 김하나: '1' })).toBe(true);

@@ -19,6 +19,14 @@ export const plainText = (text: string): string =>
 export const isSameText = (theirs: string | null, ours: string | null): boolean =>
   theirs === ours || (theirs !== null && ours !== null && plainText(theirs) === plainText(ours));
 
+/** The same for fields of an order or a line, which a service may show in another case. */
+export const isSameInAnyCase = (theirs: string | null, ours: string | null): boolean =>
+  isSameText(theirs?.toLowerCase() ?? null, ours?.toLowerCase() ?? null);
+
+/** Whether both are the number of one parcel: a service may drop its dashes and spaces. */
+export const isSameInvoice = (theirs: string | null, ours: string | null): boolean =>
+  isSameInAnyCase(theirs?.replaceAll(/[\s-]/g, '') || theirs, ours?.replaceAll(/[\s-]/g, '') || ours);
+
 /** Options for people: `colour:red, size:S`. Null: none. */
 export function optionsText(options: Readonly<Record<string, string>>): string | null {
   const pairs = Object.entries(options).map(([name, value]) => `${name}:${value}`);

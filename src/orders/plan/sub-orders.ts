@@ -5,8 +5,9 @@ import { type Line, type SubOrderContent, sentOf } from './desired-order.ts';
 import {
   centsAs,
   centsText,
+  isSameInAnyCase,
+  isSameInvoice,
   isSameSecond,
-  isSameText,
   isShownAs,
   type MoneyUnit,
   optionsKey,
@@ -318,7 +319,7 @@ function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | 
     ours.status ? fieldDifference('status', ours.status, theirs.status) : undefined,
     fieldDifference('delivery_started_at', ours.delivery_started_at, theirs.delivery_started_at, isSameSecond),
     fieldDifference('delivered_at', ours.delivered_at, theirs.delivered_at, isSameSecond),
-    fieldDifference('invoice', ours.invoice, theirs.invoice),
+    fieldDifference('invoice', ours.invoice, theirs.invoice, isSameInvoice),
     fieldDifference('delivery_service', ours.delivery_service, theirs.delivery_service),
     fieldDifference(
       'product_options',
@@ -339,7 +340,7 @@ export function fieldDifference(
   field: string,
   ours: string | null | undefined,
   theirs: string | null | undefined,
-  isSame: (theirs: string | null, ours: string | null) => boolean = isSameText,
+  isSame: (theirs: string | null, ours: string | null) => boolean = isSameInAnyCase,
 ): FieldDifference | undefined {
   const [shop, service] = [ours || null, theirs || null];
   if (theirs === undefined) return shop === null ? undefined : { field, shop, service, isShown: false };
