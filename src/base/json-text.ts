@@ -66,9 +66,9 @@ export function withField(record: string, name: string, json: string): string {
 }
 
 /** Undefined if the text is no JSON. */
-export function parsedJson(text: string): unknown {
+export function parsedJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(text, reviver);
   } catch {
     return undefined;
   }

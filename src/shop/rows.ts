@@ -104,7 +104,7 @@ const oneOf =
 function options(raw: RawRow, name: string): Record<string, string> {
   const value = text(raw, name);
   const expected = 'expected an object whose values are texts or numbers, such as {"Size": "L"}';
-  const parsed = value === undefined ? {} : parsedJson(value);
+  const parsed = value === undefined ? {} : parsedJson(value, withDigits);
   if (isNothing(parsed)) return {};
   if (!isRecord(parsed)) throw new RowFault(`${name} is ${shownValue(parsed ?? value)}, ${expected}`);
   const entries = Object.entries(parsed).filter(([, one]) => !isNothing(one));
@@ -116,6 +116,10 @@ function options(raw: RawRow, name: string): Record<string, string> {
   }
   return Object.fromEntries(texts.filter(([, one]) => one !== ''));
 }
+
+/** A number of more digits than a double holds, such as a serial number, is the text that the shop has. */
+const withDigits = (_: string, value: unknown, context?: { source?: string }) =>
+  typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? context?.source : value;
 
 /** PHP writes an object without fields as `[]`, and a form writes nothing as `""`. */
 const isNothing = (value: unknown): boolean =>

@@ -144,6 +144,10 @@ describe('desiredOrder', () => {
   test.each<[string | null, Record<string, string>]>([
     ...[null, '', ' ', 'null', '""', '[]', '{}'].map((text) => [text, {}] as [string | null, Record<string, string>]),
     ['{"Size": 38, "Gift": true, "Engraving": "", "Colour": null, "No": [], "O": {}}', { Size: '38', Gift: 'true' }],
+    [
+      '{"Serial": 12345678901234567890, "Low": -9007199254740993, "Waist": 38.5}',
+      { Serial: '12345678901234567890', Low: '-9007199254740993', Waist: '38.5' },
+    ],
     [JSON.stringify({ [' 사이즈 '.normalize('NFD')]: ' L ', blank: '\u00a0' }), { 사이즈: 'L' }],
   ])('options %s hold what has a value, as text', (product_options, options) => {
     expect(desiredOf({}, [line('1', { product_options })]).lines[0]?.content.product_options).toEqual(options);
