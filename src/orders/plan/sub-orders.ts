@@ -295,11 +295,16 @@ const isRegisteredAgain = (link: LineLink | undefined, { product_code }: SubOrde
 const isProductOf = (link: LineLink, content: SubOrderContent) =>
   link.content.product_id === content.product_id || isRegisteredAgain(link, content);
 
-/** Null: the service has deleted the product, and nobody can correct that by a request. */
-const isOtherProduct = (entry: Entry, content: SubOrderContent) =>
-  entry.one.product_id !== null &&
-  entry.one.product_id !== content.product_id &&
-  !isRegisteredAgain(entry.link, content);
+/**
+ * The product of a sub-order. If the service has deleted it, the one that was sent last: another product corrects that, the
+ * same one does not. Undefined: nobody knows.
+ */
+const productOf = ({ one, link }: Entry) => one.product_id ?? link?.content.product_id;
+
+const isOtherProduct = (entry: Entry, content: SubOrderContent) => {
+  const product = productOf(entry);
+  return product !== undefined && product !== content.product_id && !isRegisteredAgain(entry.link, content);
+};
 
 /** The fields in which a sub-order differs from what the shop wants, and those that the service does not show. */
 function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | undefined): FieldDifference[] {
@@ -307,11 +312,11 @@ function lineDifferences(ours: SubOrderContent, found: Entry, unit: MoneyUnit | 
   const options = theirs.product_options;
   // Reviews stay with the product that they were written about, which is the same one.
   const keepsProduct = isRegisteredAgain(found.link, ours) && mayHaveReviews(theirs);
+  const product = productOf(found);
   const all: (FieldDifference | undefined)[] = [
-    // If the service has deleted the product, it shows no product; nobody can correct that by a request.
-    theirs.product_id === null || keepsProduct
+    product === undefined || keepsProduct
       ? undefined
-      : fieldDifference('product_id', String(ours.product_id), String(theirs.product_id)),
+      : fieldDifference('product_id', String(ours.product_id), String(product)),
     fieldDifference('price', ours.price, theirs.price === null ? undefined : centsText(theirs.price), () =>
       isShownAs(theirs.price, ours.price, unit),
     ),
