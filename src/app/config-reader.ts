@@ -39,10 +39,14 @@ export const queueUrl = v.pipe(
 
 const httpUrl = address(['http:', 'https:'], 'https://reviews.example.com');
 
-/** Paths can be added to it: it has no query, no fragment, and no password, which would show in errors. */
+/**
+ * Paths can be added to it: it has no query, no fragment, and no password, which would show in errors. Each address has one
+ * spelling, since the processes that share a token and a hold find them by it.
+ */
 export const baseUrl = v.pipe(
   httpUrl,
   v.check((value) => !/[?#]/.test(value) && hasNoPassword(value), 'an address without user, password, ? and #'),
+  v.transform((value) => `${new URL(value).origin}${new URL(value).pathname.replace(/\/+$/, '')}`),
 );
 
 /** `fetch` refuses an address with user and password, with a message that quotes them. */

@@ -27,7 +27,7 @@ export const shortLimits = {
  * Checks that the configured service is the one to which the warehouse belongs. With another one, such as the real
  * service after the reference service, every order would count as pushed and every older review as read.
  *
- * 1. The address and the client id are those of the last command: no request is sent.
+ * 1. The address, in any spelling, and the client id are those of the last command: no request is sent.
  * 2. Otherwise the service is asked for the three newest and three oldest orders and reviews, until it knows one. It may
  *    have moved, or have a new client.
  * 3. It is recorded if it knows one of them, or if the warehouse has none.
@@ -36,7 +36,7 @@ export const shortLimits = {
  */
 export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
   const before = await connectedService(db);
-  if (before && isSameService(before, serviceOf(config))) return;
+  if (before && isSameAccount(before, serviceOf(config))) return;
   const problem = await otherServiceProblem(db, config);
   if (problem) throw problem;
   await declareSameService(db, config);
@@ -48,9 +48,9 @@ export const declareSameService = (db: Db, config: Config['api']) => recordConne
 /** What is wrong if the warehouse belongs to another service; undefined if it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
   const [before, now] = [await connectedService(db), serviceOf(config)];
-  if (before === undefined || isSameService(before, now)) return undefined;
+  if (before === undefined || isSameAccount(before, now)) return undefined;
   // Two brands may have records with the same ids and dates.
-  const owner = isSameAccount(before, now) ? undefined : await ownerOf(db, now);
+  const owner = await ownerOf(db, now);
   if (owner !== undefined) return ownedBy(owner);
   const { orders, reviews } = await recordsOfAllAges(db);
   const records = orders.length + reviews.length;
@@ -78,9 +78,6 @@ export const ownedBy = (owner: string): UsageError =>
       hint: `Correct the account, or name the file ${owner}.env again. To give that brand up: review-sync migrate --drop-brand ${owner}`,
     },
   );
-
-const isSameService = (before: ConnectedService, now: ConnectedService): boolean =>
-  before.address === now.address && before.client === now.client;
 
 /** The service of a configuration, as the warehouse records it. */
 export const serviceOf = ({ baseUrl, clientId }: Pick<Config['api'], 'baseUrl' | 'clientId'>): ConnectedService => ({

@@ -154,6 +154,13 @@ describe('readConfig', () => {
     expect(refusal).not.toContain('geheim');
   });
 
+  test('an address of the service has one spelling, however it is written', () => {
+    for (const written of ['https://reviews.example.com/base/', 'HTTPS://Reviews.EXAMPLE.com:443/base//'])
+      expect(readConfig({ ...right, REVIEW_API_BASE_URL: written }).api.baseUrl).toBe(right.REVIEW_API_BASE_URL);
+    const atRoot = readConfig({ ...right, REVIEW_API_BASE_URL: 'http://127.0.0.1:5/' });
+    expect(atRoot.api.baseUrl).toBe('http://127.0.0.1:5');
+  });
+
   test('only addresses of this machine count as reached by this machine alone', () => {
     const alone = ['localhost', '127.0.0.1', '127.8.9.10', '::1', '[::1]'];
     expect(alone.filter((host) => !isLoopback(host))).toEqual([]);
