@@ -17,6 +17,8 @@ export type Brand = {
   environment: Environment;
   /** The error in the brand's file. A brand with a fault cannot be used; the others can. */
   fault?: UsageError | undefined;
+  /** Its file cannot be read, so that nobody knows its WEBHOOK_BRAND_IDS. */
+  isUnread?: boolean;
 };
 
 /** Variables that name the shop and the account of a brand. With BRANDS_DIR, only the file of a brand may set them. */
@@ -96,7 +98,7 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
     return { name, environment: environmentOf(own, given), fault: foreign.length > 0 ? misplaced : undefined };
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
-    return { name, environment: own, fault: error };
+    return { name, environment: own, fault: error, isUnread: true };
   }
 }
 

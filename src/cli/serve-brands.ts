@@ -3,8 +3,9 @@ import { brandIdsOf, configOf } from '../app/brands.ts';
 import { readDeployment } from '../app/config.ts';
 import { startWebhookApplier } from '../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../background/watch-alerts.ts';
-import { describeError, describeWithHint } from '../base/errors.ts';
+import { describeWithHint } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { openOutage } from '../base/outage.ts';
 import { repeat, withTimeout } from '../base/timeout.ts';
 import { startServer } from '../server/index.ts';
 import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../server/measured-app.ts';
@@ -86,6 +87,7 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
   const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
   const opening = new Map<string, Promise<void>>();
   const faults = new Map<string, string>();
+  const folderOutage = openOutage(log, 'folder of the brands');
   let isClosing = false;
 
   /** Logs why a brand cannot be served, once for each reason. */
@@ -112,15 +114,16 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
     withTimeout(Promise.all(opening.values()), openingMs, () => new Error('late')).catch(() => {});
 
   return {
-    /** Reads the files again: gives brands up whose file is gone, and begins to open new ones. */
+    /**
+     * Reads the files again: gives brands up whose file is gone, and begins to open new ones. If the folder cannot be read,
+     * the brands that are served go on.
+     */
     async look(): Promise<void> {
       try {
         known = context.brands();
+        folderOutage.worked();
       } catch (error) {
-        log.error(
-          { error: describeError(error) },
-          'the files of the brands cannot be read; those that are served go on',
-        );
+        folderOutage.failed(error);
         return;
       }
       const gone = [...serving].filter(([name]) => !known.some((brand) => brand.name === name));
@@ -138,8 +141,11 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
     },
     whenOpened,
     all: () => [...serving].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { measured }]) => measured),
-    idsOfOthers: () =>
-      known.flatMap(({ name = '', environment }) => (serving.has(name) ? [] : brandIdsOf(environment))),
+    idsOfOthers() {
+      const others = known.filter(({ name = '' }) => !serving.has(name));
+      if (others.some(({ isUnread }) => isUnread)) return undefined;
+      return others.flatMap(({ environment }) => brandIdsOf(environment));
+    },
     async close(looking: { close(): Promise<void> }): Promise<void> {
       isClosing = true;
       await looking.close();

@@ -45,6 +45,6 @@ export type Served = {
   log: Logger;
   /** The Apps of the brands that are open now; without brands one. */
   all(): readonly MeasuredApp[];
-  /** WEBHOOK_BRAND_IDS of brands that cannot be served now. */
-  idsOfOthers(): readonly number[];
+  /** WEBHOOK_BRAND_IDS of brands that cannot be served now; undefined: not known, as the file of one cannot be read. */
+  idsOfOthers(): readonly number[] | undefined;
 };

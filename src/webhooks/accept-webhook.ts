@@ -34,13 +34,13 @@ export type AcceptOutcome = { status: 200 } | { status: 422 | 503; reason: strin
  * of it is kept or learned. Each brand's part is stored in its own transaction. If one part is not stored, the service
  * sends the whole body again; storing a part twice does no harm. The first brand also gets the parts without a brand_id.
  *
- * @param idsOfOthers brand_ids of brands that are not served now. A body with one of them gets 503, after the parts of
- *   the others are stored.
+ * @param idsOfOthers brand_ids of brands that are not served now; undefined: any may be. A body with one of them gets 503,
+ *   after the parts of the others are stored.
  * @throws the errors of the database of a brand, after all others have stored theirs.
  */
 export async function acceptWebhook(
   receivers: readonly Receiver[],
-  idsOfOthers: readonly number[],
+  idsOfOthers: readonly number[] | undefined,
   body: unknown,
 ): Promise<AcceptOutcome> {
   if (!Array.isArray(body)) return { status: 422, reason: 'expected a JSON array with one object per brand' };
@@ -60,7 +60,7 @@ export async function acceptWebhook(
   });
   const known = receivers.flatMap(({ brandIds }) => brandIds);
   const others = [...ofId].filter(([id]) => id !== undefined && !known.includes(id));
-  const unknown = others.filter(([id]) => !idsOfOthers.some((one) => one === id));
+  const unknown = idsOfOthers ? others.filter(([id]) => !idsOfOthers.some((one) => one === id)) : [];
   const heard = known.filter((id) => ofId.has(id));
   const ends = await Promise.allSettled([...storing, noteUnknown(first.db, unknown, heard)]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
