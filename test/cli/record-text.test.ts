@@ -94,6 +94,9 @@ test('what is known of a review is said part by part, and so is what is not', ()
   ])
     expect(said({ ...found, windows, missed: { at: at(4), runId: 'r2' } })).toMatch(part);
   expect(said({})).toContain('Neither the service nor the warehouse shows it.');
+  const missing = { service: { id: 1 }, differences: [{ kind: 'missing' }] };
+  expect(said(missing)).toContain('The warehouse lacks it: run review-sync backfill reviews over the day');
+  expect(said({ ...missing, deadLetters: letters })).toContain('the dead letter gives the reason');
 });
 
 test('the operator who asks sees eighty characters of a value', () => {

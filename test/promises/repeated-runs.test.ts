@@ -50,6 +50,17 @@ test('Ctrl-C of a command that joined a run ends it for the other command, too',
   expect(await here.warehouse(outcomes)).toEqual([{ outcome: 'abandoned' }, { outcome: 'done' }]);
 });
 
+test('Ctrl-C while a reconcile reads reviews starts no rescan of orders', async ({ world: here }) => {
+  here.service.setFaults({ latencyMs: 1000 });
+  const command = startHere(['sync', 'reconcile'], here.environment);
+  await command.says('sync reconcile: reviews: ');
+  command.kill('SIGINT');
+  const stderr = expect.stringContaining('Interrupted. Finished work is kept.');
+  expect(await command.ended).toMatchObject({ status: 1, stdout: '', stderr });
+  const runs = await here.warehouse('select job, outcome from sync.runs');
+  expect(runs).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
+});
+
 test('an interrupted backfill goes on where it stopped', async ({ openWorld }) => {
   const environment = { REVIEW_API_CONCURRENCY: '1' };
   const here = await openWorld({ shop: 'sample', service: { latencyMs: 300 }, environment });
