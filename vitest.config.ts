@@ -21,8 +21,7 @@ export default defineConfig({
     globalSetup: ['test/harness/global-setup.ts'],
     setupFiles: ['test/harness/setup.ts'],
     sequence: { sequencer: LongFirst },
-    // What a test waits for fails within 20 s (test/harness/cli.ts). This ends what hangs elsewhere, on a slow machine too.
-    testTimeout: 600_000,
+    // test/harness/setup.ts has the limit of a test.
     hookTimeout: 600_000,
     pool: 'forks',
     // One process runs many files and loads the source once. No test changes what another one reads in its process.

@@ -104,7 +104,7 @@ export function createScheduler(seed: number, startMs: number, mostSteps = steps
         if (!action) {
           // A file is read: only in the first world, which reads each once.
           idleTurns += 1;
-          if (idleTurns > 1000) throw new Error(`nothing is left to do, and still not: ${what}`);
+          if (idleTurns > 20_000) throw new Error(`nothing is left to do, and still not: ${what}`);
           await realDelay(1);
           return false;
         }

@@ -66,9 +66,13 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
       `select count(*) as total from reference_service.orders o where ${where}`,
       [paidOn, names],
     );
+    // First the keys, then the rows: else those that the offset skips would be rendered too.
     const page = await store.rows<{ body: unknown }>(
-      `select reference_service.order_item_json(o) as body from reference_service.orders o
-       where ${where} order by o.created_at, o.id limit $3 offset $4`,
+      `with page as (
+         select o.id from reference_service.orders o where ${where} order by o.created_at, o.id limit $3 offset $4
+       )
+       select reference_service.order_item_json(o) as body
+       from page join reference_service.orders o using (id) order by o.created_at, o.id`,
       [paidOn, names, paging.limit, (paging.page - 1) * paging.limit],
     );
     sendPage(request, reply, { ...paging, total: counted?.total ?? 0 });
