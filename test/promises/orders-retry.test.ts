@@ -77,10 +77,10 @@ const inBatches = test.extend('worldOptions', {
   environment: { ORDER_BATCH_SIZE: '10', ORDER_OVERLAP_MINUTES: '10' },
 });
 const aYearAgo = daysAgo(365);
-const codes = (prefix: string, count: number) => Array.from({ length: count }, (_, n) => `${prefix}${n}`);
+const codes = (prefix: string) => Array.from({ length: 25 }, (_, n) => `${prefix}${n}`);
 
 inBatches('orders that wait for a product or a grade are all pushed once both are known', async ({ world }) => {
-  const [products, grades] = [codes('P', 25), codes('G', 25)];
+  const [products, grades] = [codes('P'), codes('G')];
   await world.place(
     ...products.map((code) => order(code, { updated_at: aYearAgo }, line('1', 'rare'))),
     ...grades.map((code) => order(code, { updated_at: aYearAgo })),
@@ -106,7 +106,7 @@ inBatches('orders that wait for a product or a grade are all pushed once both ar
 });
 
 inBatches('dead-letters retry retries all, and is incomplete if a line cannot be read', async ({ world }) => {
-  const refused = codes('R', 25);
+  const refused = codes('R');
   await world.place(...refused.map((code) => order(code, { updated_at: aYearAgo }, line('1', 7))));
   await world.place(order('A', { total_price: -1e15 }, line('1', 7), line('2', 7, { price: -1e15 })), order('B'));
   world.serviceRule(({ form }) => (refused.includes(form.get('code') ?? '') ? { status: 422 } : 'pass'));

@@ -4,13 +4,12 @@ import { reviewAt, worldTest } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
 const backfill = ['backfill', 'reviews', ...range, '--json'];
-const reviews = (from: number, count: number) =>
-  Array.from({ length: count }, (_, n) => reviewAt(Date.UTC(2024, 0, 5 + ((from + n) % 80))));
+const reviews = Array.from({ length: 20 }, (_, n) => reviewAt(Date.UTC(2024, 0, 5 + n)));
 
 const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 test('of commands that start the same backfill at once one starts it, the others join', async ({ world: here }) => {
-  await here.seedReviews(reviews(0, 20));
+  await here.seedReviews(reviews);
   here.service.setFaults({ latencyMs: 300 });
   const detached = [...backfill, '--detach'];
   const ends = await Promise.all([1, 2, 3].map(() => here.cli(...detached)));
@@ -35,7 +34,7 @@ test('a backfill of orders that is begun again ends the open one', async ({ open
 });
 
 test('Ctrl-C of a command that joined a run ends it for the other command, too', async ({ world: here }) => {
-  await here.seedReviews(reviews(0, 20));
+  await here.seedReviews(reviews);
   here.service.setFaults({ latencyMs: 1000 });
   const [first, second] = [startHere(backfill, here.environment), startHere(backfill, here.environment)];
   for (const command of [first, second]) await command.says('backfill reviews: ');

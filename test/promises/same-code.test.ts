@@ -8,11 +8,10 @@ const isPost = (request: ProxiedRequest) => request.method === 'POST' && isOrder
 type Fold = (code: string, method: string) => string;
 
 /** The service holds codes for one that are equal after `fold`. */
-function folds(world: OrderWorld, fold: Fold, created: 'pass' | 'lose' = 'pass'): void {
+function folds(world: OrderWorld, fold: Fold): void {
   world.serviceRule((request) => {
-    if (!isOrders(request)) return 'pass';
-    request.form.set('code', fold(request.form.get('code') ?? '', request.method));
-    return isPost(request) ? created : 'pass';
+    if (isOrders(request)) request.form.set('code', fold(request.form.get('code') ?? '', request.method));
+    return 'pass';
   });
 }
 

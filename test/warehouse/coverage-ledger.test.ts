@@ -7,7 +7,6 @@ import {
   closeGapsReadSince,
   coveredSpans,
   enterSpan,
-  type GapKind,
   openGap,
   openGaps,
 } from '../../src/warehouse/reviews/coverage.ts';
@@ -24,8 +23,8 @@ beforeEach(() =>
 );
 
 const now = new Date('2026-07-01T00:00:00Z');
-const gap = (start: number, end: number, kind: GapKind = 'too-many') =>
-  openGap(warehouse.db, 'created', { span: { start, end }, kind, reason: `${start}` });
+const gap = (start: number, end: number) =>
+  openGap(warehouse.db, 'created', { span: { start, end }, kind: 'too-many', reason: `${start}` });
 const spans = async () => (await openGaps(warehouse.db)).map(({ span }) => [span.start, span.end]);
 
 const at = (second: number, ids: readonly number[]) =>
