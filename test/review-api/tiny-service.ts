@@ -26,6 +26,9 @@ export const secretToken = (number: number) => `tok-${number}-5ecre7`;
 /** Quick repeats: the decisions are those of production, only shorter. */
 export const quick = { baseDelayMs: 1, maxDelayMs: 2 };
 
+/** A client that asks for more tokens in a test would go on for ever: it gets none. */
+const mostTokens = 200;
+
 /** A service of a few lines, for one test: gives out tokens, records what it saw, answers as told. */
 export async function tinyService(answering: Answering, tokenAnswering: Answering = token) {
   const seen: Seen[] = [];
@@ -33,7 +36,9 @@ export async function tinyService(answering: Answering, tokenAnswering: Answerin
     const at = await read(request);
     seen.push(at);
     const nth = seen.filter((other) => other.method === at.method && other.path === at.path).length;
-    send(response, await (at.path.endsWith('/oauth/token') ? tokenAnswering : answering)(at, nth));
+    const isToken = at.path.endsWith('/oauth/token');
+    if (isToken && nth > mostTokens) send(response, { status: 400 });
+    else send(response, await (isToken ? tokenAnswering : answering)(at, nth));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -82,11 +87,6 @@ export function sharedStore(): SessionStore & { session: Session } {
     },
   };
   return store;
-}
-
-/** Waits until it is so. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 function token(_seen: Seen, nth: number): Reply {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
+import { until } from '../harness/cli.ts';
 import {
   client,
   failureOf,
@@ -11,7 +12,6 @@ import {
   type Seen,
   sharedStore,
   tinyService,
-  until,
 } from './tiny-service.ts';
 
 const wait = (status: number, seconds: number) => ({ status, headers: { 'retry-after': String(seconds) } });
@@ -211,7 +211,7 @@ test('an overview that hangs keeps no other request waiting', async () => {
   });
   const api = client(service.url, { timeoutMs: 600_000 });
   const failing = failureOf(api.orders.get(1));
-  await until(() => service.calls().length === 2);
+  await until(async () => service.calls().length === 2);
   expect(await api.orders.get(2)).toMatchObject({ id: 2 });
   expect(await failing).toMatchObject({ status: 503, attempts: 1 });
 });

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { openServiceSession, sessionState } from '../../src/warehouse/service-session.ts';
+import { until } from '../harness/cli.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
-import { client, json, order, tinyService, until } from '../review-api/tiny-service.ts';
+import { client, json, order, tinyService } from '../review-api/tiny-service.ts';
 
 const service = { address: 'https://reviews.example.com', client: '0123456789ab' };
 
@@ -83,6 +84,10 @@ test('processes wait together for the end of a hold, also if a person ends it', 
   expect(busy.calls()).toHaveLength(2);
   isDown = false;
   await ask('update sync.service_session set held_until = null');
-  expect(await Promise.all(calls)).toMatchObject([9, 1, 2, 1, 2].map((id) => ({ id })));
+  let all: object[] | undefined;
+  void Promise.all(calls).then((orders) => {
+    all = orders;
+  });
+  expect(await until(async () => all)).toMatchObject([9, 1, 2, 1, 2].map((id) => ({ id })));
   expect(busy.tokenRequests()).toBe(1);
 });
