@@ -2,6 +2,7 @@ import { expect, onTestFinished } from 'vitest';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import type { Config } from '../../src/app/config.ts';
 import { ownRights, pushRights } from '../../src/app/run-rights.ts';
+import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 import { triggers } from '../../src/warehouse/runs/runs.ts';
 import { runCli, startHere, until } from '../harness/cli.ts';
@@ -77,15 +78,19 @@ test('what a stopped worker left is named, and left alone until a person ends it
 test('a worker whose schedule is off ends the open run of that schedule', async ({ openWorld }) => {
   const world = await openWorld();
   await place(world, 3);
-  await startDueRun(await world.openApp(), syncOrders, 'due');
+  const app = await world.openApp();
+  await startDueRun(app, syncOrders, 'due');
+  // As a worker with other settings has left it.
+  await applySchedules(app.queues, [{ job: 'sync-orders', pattern: '0 0 1 1 *', timeZone: 'UTC' }]);
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await worker.says('worker ready');
   expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([
     { outcome: 'abandoned', error: 'its schedule is off' },
   ]);
+  expect(await plannedRuns(app.queues)).toEqual([]);
   // The queue may have a run that fell due before, or one of a worker whose schedule is on.
-  await (await world.openApp()).queues.scheduled.add('sync-orders', {}, { jobId: 'late' });
-  await until(async () => (await (await world.openApp()).queues.scheduled.getJobCounts('completed')).completed === 1);
+  await app.queues.scheduled.add('sync-orders', {}, { jobId: 'late' });
+  await until(async () => (await app.queues.scheduled.getJobCounts('completed')).completed === 1);
   await worker.says('due, and not started: its schedule is off in this process');
   expect(await world.atService('select from reference_service.orders')).toEqual([]);
 });
