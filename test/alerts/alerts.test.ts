@@ -141,6 +141,11 @@ test('while the queue is down, that and all other alerts are posted, and status 
   onTestFinished(() => deaf?.close());
   await until(async () => receiver.received.length > 2);
   await until(() => takeWatch(app.warehouse.db, 'another'));
+  // Then nobody else posts.
+  await deaf?.close();
+  receiver.received.length = 0;
+  await startAlertWatcher(app, 20)?.close();
+  expect(receiver.received).toEqual([]);
 });
 
 test('a worker alerts', async () => {
