@@ -310,6 +310,24 @@ test.each<OddService>([
 });
 
 test.each([
+  [99, 60],
+  [100, 60],
+  [473, 600],
+] as const)('%i reviews of one second are read that each list shows in another order', async (count, requests) => {
+  const reviews = spread(count, noon, 1).map((one) => ({ ...one, createdMs: noon }));
+  // Without a number of the last page, more than a page of them cannot be proven.
+  for (const how of moods(count > 100 ? ['real'] : ['real', 'absent', 'not on the last'], behinds.slice(0, 2))) {
+    const pages = { ...freshPages(), areNumbersRight: count > 100 };
+    await readsAll(listed(reviews, { ...how, ties: 'shuffled' }), reviews, requests, how, { pages });
+  }
+});
+
+test.each([99, 100])('%i reviews of a second are read of a service that always names page 30', async (count) => {
+  const reviews = spread(count, noon, 1);
+  await readsAll(listed(reviews, { lastPage: 'fixed' }), reviews, 400);
+});
+
+test.each([
   [450, 50, 40],
   [430, 30, 60],
   [2900, 30, 700],

@@ -156,7 +156,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (typeof isShown !== 'boolean') return isShown;
   const isEmpty = pages.every(({ ids }) => ids.length === 0);
   if (isShown && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
-  if (!isShown && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
+  if (!isShown && pages.length > 1 && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
   if (!top.isNamed) return { ...upwards, pages };
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
   if (!(areOthersFull && number > 1)) return { kind: 'unproven', guess: number, pages };
@@ -215,7 +215,8 @@ async function readOn(reader: Reader, query: PageQuery, size: number, pages: Lis
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
   // Records that are all of the second behind the span still show whether the pages go so far.
   const awaited = atEnd.length > 0 ? atEnd : other.ids;
-  const lacks = () => awaited.some((id) => !ids.has(id));
+  // A record of an earlier reading has landed, whatever its page is by now.
+  const lacks = () => awaited.some((id) => !reader.hasSeen(id));
   let landing: Promise<unknown> | undefined;
   while (lacks() || !isShownFromEnd(pages, other.seconds, size)) {
     const number = pages.length + 1;
@@ -284,9 +285,13 @@ function sizeOf(pages: readonly ListPage[]): number {
 
 const largestOf = (pages: readonly ListPage[]): number => Math.max(...pages.map(recordsOn));
 
-/** Whether two readings showed the same records, each of them once. */
+/**
+ * Whether two readings showed the same number of records, and the same ones: one reading each of them once. The other one may
+ * show a record twice, if a service orders equal dates in another way each time.
+ */
 function showsSame(...readings: [readonly ListPage[], readonly ListPage[]]): boolean {
   const [one, other] = [idsOf(readings[0]), idsOf(readings[1])];
   const both = new Set([...one, ...other]);
-  return [one, other].every((ids) => ids.length === both.size && new Set(ids).size === both.size);
+  const isOnce = [one, other].some((ids) => new Set(ids).size === both.size);
+  return isOnce && [one, other].every((ids) => ids.length === both.size);
 }

@@ -100,6 +100,7 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     take,
     /** How many different records were shown. */
     size: () => seen.size,
+    hasSeen: (id: string) => seen.has(id),
     /**
      * Whether the list is of another period than the one asked for. One record of a hundred, or one of a day, may just be
      * dated oddly.
