@@ -40,8 +40,13 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     const wasQueueDown = isQueueDown;
     isQueueDown = report.queue.error !== undefined;
     if (isQueueDown && !wasQueueDown) return;
+    // A slow receiver, or a process that was frozen, may let the place run out in the middle of the messages.
+    const postInPlace = async (text: string) => {
+      if (!(await takeWatch(db, watcher))) throw new Error('another process posts alerts now');
+      await post(text);
+    };
     // Another process may reach ALERT_WEBHOOK_URL.
-    if (!(await postIssues({ db, log, now, post }, issuesOf(report)))) await leaveWatch(db, watcher);
+    if (!(await postIssues({ db, log, now, post: postInPlace }, issuesOf(report)))) await leaveWatch(db, watcher);
   }
 
   async function attempt(): Promise<void> {

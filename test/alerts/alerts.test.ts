@@ -7,6 +7,7 @@ import { startAlertWatcher } from '../../src/background/watch-alerts.ts';
 import { openLog } from '../../src/base/log.ts';
 import { leaveWatch, takeWatch } from '../../src/warehouse/alerts.ts';
 import { runCli, startHere, until } from '../harness/cli.ts';
+import { serve } from '../harness/proxy.ts';
 import { noSchedules, openWorld } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
@@ -156,6 +157,32 @@ test('a worker alerts', async () => {
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules, ALERT_WEBHOOK_URL: receiver.url });
   await until(async () => receiver.received.length > 0);
   expect(worker.saidSoFar()).not.toContain(receiver.url);
+});
+
+test('a process in whose place another one watches posts no further message', async () => {
+  await using world = await openWorld({ shop: 'empty' });
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
+    select job, job, 'schedule', now(), now(), 'failed', 'down' from unnest('{sync-orders,sync-reviews}'::text[]) as job`);
+  const texts: string[] = [];
+  // The first message takes so long that another process takes the place.
+  const server = await serve(async (request, response) => {
+    texts.push(...(await request.setEncoding('utf8').toArray()));
+    if (texts.length === 1)
+      await world.warehouse(`update sync.alert_watch set watcher = 'another', watched_at = clock_timestamp()`);
+    response.end();
+  });
+  onTestFinished(server.close);
+  world.environment.ALERT_WEBHOOK_URL = server.url;
+  const app = await world.openApp();
+  const first = startAlertWatcher(app, 20);
+  await until(async () => texts.length > 0);
+  await first?.close();
+  expect(texts).toHaveLength(1);
+  await leaveWatch(app.warehouse.db, 'another');
+  const second = startAlertWatcher(app, 20);
+  await until(async () => texts.length > 1);
+  await second?.close();
+  expect(texts.map((text) => /last (\S+) failed/.exec(text)?.[1]).sort()).toEqual(['sync-orders', 'sync-reviews']);
 });
 
 test('a flow that never ran wakes nobody; a lag that is worth an alert is shown', async () => {
