@@ -12,9 +12,9 @@ export async function makeFolder(path: string): Promise<void> {
     await mkdir(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    const isThere = async (folder: string) => (await stat(folder).catch(() => undefined))?.isDirectory() === true;
-    if (code === 'EEXIST' && (await isThere(path))) return;
-    if (code !== 'ENOENT' || (await isThere(dirname(path)))) throw error;
+    const isThere = async () => (await stat(path).catch(() => undefined))?.isDirectory() === true;
+    if (code === 'EEXIST' && (await isThere())) return;
+    if (code !== 'ENOENT') throw error;
     await makeFolder(dirname(path));
     await mkdir(path);
   }
