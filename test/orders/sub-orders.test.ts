@@ -234,15 +234,15 @@ describe('lines and sub-orders', () => {
   test('a product that the service deleted is corrected by another product alone', () => {
     const gone = (reviews_count: number) => [shownAs(11, line('1', small), { product_id: null, reviews_count })];
     const links = [linked(line('1', { ...small, product_code: 'P' }), 11)];
-    const after = (reviews: number, more: Partial<Content>) =>
+    const outcome = (reviews: number, more: Partial<Content>) =>
       effects({ shown: gone(reviews), lines: [line('1', { ...small, ...more })], links });
-    expect([after(0, {}), after(1, {})]).toEqual([[], []]);
+    expect([outcome(0, {}), outcome(1, {})]).toEqual([[], []]);
     // The shop has another product in this line, or the service registered the product again.
-    expect(after(0, { product_id: 2 })).toEqual(['change 11: product_id']);
-    expect(after(0, { product_id: 2, product_code: 'P' })).toEqual(['change 11: product_id']);
+    expect(outcome(0, { product_id: 2 })).toEqual(['change 11: product_id']);
+    expect(outcome(0, { product_id: 2, product_code: 'P' })).toEqual(['change 11: product_id']);
     // A sub-order with reviews gets no other product.
-    expect(after(1, { product_id: 2 })).toEqual(['create 1 [11]', 'keep 11 reviewed']);
-    expect(after(1, { product_id: 2, product_code: 'P' })).toEqual([]);
+    expect(outcome(1, { product_id: 2 })).toEqual(['create 1 [11]', 'keep 11 reviewed']);
+    expect(outcome(1, { product_id: 2, product_code: 'P' })).toEqual([]);
     expect(effects({ shown: gone(0), lines: [line('1', small)] })).toEqual(['create 1 [11]', 'keep 11 foreign']);
   });
 });

@@ -223,14 +223,16 @@ test.each([full, busy])('what gets $status is asked for again once something els
   expect(asked).toEqual(['review', 'overview', 'review']);
 });
 
-test('the newest review is found where lists that end ahead of now are empty', async () => {
+test.each(['are empty', 'fail'])('the newest review is found where lists that end ahead of now %s', async (how) => {
   const now = new Date('2026-11-29T00:00:00Z');
   const page = async ({ end_datetime = '' }) => {
-    const items = Date.parse(`${end_datetime}Z`) > now.getTime() ? [] : [{ id: 1, created_at: '2026-11-20T00:00:00Z' }];
+    const isAhead = Date.parse(`${end_datetime}Z`) > now.getTime();
+    if (isAhead && how === 'fail') throw new UnavailableError({ ...request, status: 500 });
+    const items = isAhead ? [] : [{ id: 1, created_at: '2026-11-20T00:00:00Z' }];
     return { items, rawBody: Buffer.from(JSON.stringify(items)), lastPage: 1, requestedAt: now };
   };
   const span = { start: Date.parse('2026-11-01') / 1000, end: Date.parse('2026-12-01') / 1000 };
-  const deps = { ...usual, reviews: { page }, plausible: { start: 0, end: span.end }, now: () => now };
+  const deps = { ...usual, reviews: { page }, plausible: plausibleDates(2000, 'UTC', now), now: () => now };
   expect(await newestOf(deps, 'created', span)).toBe(Date.parse('2026-11-20') / 1000);
 });
 

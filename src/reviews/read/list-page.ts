@@ -132,14 +132,15 @@ export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
 }
 
 /**
- * Asks for the last second that may have reviews, which has none. It is the list by creation in any case: a service may
- * fail on every list by update, and new reviews are read without it. A service that refuses it is not down either.
+ * Asks for the first second of yesterday, which hardly ever has reviews: a service may fail on dates ahead of its clock. It is
+ * the list by creation in any case: a service may fail on every list by update, and new reviews are read without it. A service
+ * that refuses it is not down either.
  *
  * @throws the client's error where the service does not show that list.
  */
 export async function requireAnotherList(deps: PageDeps): Promise<void> {
-  const { end } = deps.plausible;
-  await request(deps, { axis: 'created', span: { start: end - 1, end } }, 1, 1).catch((error: unknown) => {
+  const start = deps.plausible.end - 3 * 86_400;
+  await request(deps, { axis: 'created', span: { start, end: start + 1 } }, 1, 1).catch((error: unknown) => {
     if (obstacleOf(error) !== 'refused') throw error;
   });
 }
