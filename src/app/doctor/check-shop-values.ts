@@ -145,7 +145,7 @@ export async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], no
   if (next || missing.length <= recent.length * mostRare) return [];
   const what =
     `changed_orders.sql does not show ${missing.length} of the newest ${counted(recent.length, 'order')}, such as ` +
-    `${missing[0]?.order.code}: new orders wait for the next sync reconcile`;
+    `order ${missing[0]?.order.code}: new orders wait for the next sync reconcile`;
   return [
     warning(what, 'add a branch that selects the date of creation, and see whether all its dates are in one zone'),
   ];
