@@ -7,9 +7,9 @@ test('a run that waits for a failing service says so in status, and later in the
   await using world = await openWorld({ shop: 'empty' });
   world.service.setFaults({ failRate: 1 });
   const command = startHere(['sync', 'reviews'], { ...world.environment, LOG_LEVEL: 'warn' });
-  await command.says('waiting to retry');
-  const waits = /sync-reviews .* running +waits until [\d:]{8}: waiting to retry \w+ \S+: /;
-  const progress = /^sync-reviews: For .*; waits until [\d:]{8}: waiting to retry .*; it is being planned\.$/m;
+  await command.says('is sent again');
+  const waits = /sync-reviews .* running +waits until [\d:]{8}: \w+ \S+ is sent again: /;
+  const progress = /^sync-reviews: For .*; waits until [\d:]{8}: \w+ \S+ is sent again: .*; it is being planned\.$/m;
   await until(async () => {
     const { stdout } = await world.cli('status');
     return waits.test(stdout) && progress.test(stdout);

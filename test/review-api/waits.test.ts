@@ -50,7 +50,7 @@ test('waits and requests are reported; a date is read by the clock of the servic
   const overview = { ...request(503), path: '/v1/reviews/overview' };
   const waits = [
     'the review service failed on a request and asked to wait',
-    'waiting to retry GET /v1/orders/1: 503 error: busy',
+    'GET /v1/orders/1 is sent again: 503 error: busy',
   ] as const;
   const until = { until: expect.any(Date) };
   expect(reported).toEqual([
@@ -66,7 +66,7 @@ test('waits and requests are reported; a date is read by the clock of the servic
 test('many requests that fail again and again are few lines of the log', async () => {
   const lines: string[] = [];
   const log = (level: string) => (_fields: object, message: string) =>
-    message.startsWith('waiting') && lines.push(level);
+    message.includes('is sent again') && lines.push(level);
   const service = await tinyService(() => ({ status: 500 }));
   const api = client(service.url, {
     retry: { ...quick, attempts: 6 },

@@ -302,7 +302,7 @@ async function waitAfter(client: Client, call: Call, outcome: Outcome<never> & F
   const why = [outcome.status, outcome.detail ?? outcome.kind].filter((one) => one !== undefined).join(' ');
   const level = onceAMinute(client, spent.number > retriesOfNote ? 'warn' : 'info');
   const untilMs = Math.max(delayMs, session.heldUntilMs - performance.now());
-  reportWait(client, level, untilMs, `waiting to retry ${call.method} ${call.path}: ${why}`);
+  reportWait(client, level, untilMs, `${call.method} ${call.path} is sent again: ${why}`);
   stats.retries += 1;
   spent.spentMs += delayMs;
   await sleep(delayMs, stopped);
