@@ -6,16 +6,24 @@ export type FailureJson = { code: string | null; message: string; hint: string |
 
 export function failureJson(failure: unknown): FailureJson {
   const code = failure instanceof ReviewSyncError ? failure.code : null;
-  return { code, message: describeError(failure), hint: hintOf(failure) ?? null };
+  return { code, message: describeError(failure), hint: hintOf(failure, addressOf(failure)) ?? null };
+}
+
+/** The variable with the address of the system that failed. Errors of shop and queue have a code: a driver's own error is of the warehouse. */
+function addressOf(error: unknown): string | undefined {
+  const code = error instanceof ReviewSyncError ? error.code : 'warehouse';
+  return { shop: 'SHOP_DATABASE_URL', warehouse: 'WAREHOUSE_DATABASE_URL', queue: 'QUEUE_URL' }[code];
 }
 
 /** Says what failed and what to do next; with a stack only if the program itself is at fault. */
 export function describeFailure(error: unknown): string {
   const isOurs = error instanceof ReviewSyncError;
-  const { hint } = explainError(error) ?? {};
+  const address = addressOf(error);
+  const { hint } = explainError(error, address === undefined ? {} : { address }) ?? {};
   const lines = [`review-sync: ${describeError(error)}`];
   if (hint) lines.push(`→ ${hint}`);
-  if (isOurs && error.hint) lines.push(error.hint);
+  // With the variable in it, the hint for the driver's error says all that the other one does.
+  if (isOurs && error.hint && !(hint && address)) lines.push(error.hint);
   if (!isOurs && error instanceof Error) {
     const isOfASystem = 'code' in error || hint !== undefined;
     // The first line of a stack is the raw message.

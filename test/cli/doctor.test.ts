@@ -98,7 +98,7 @@ test('one call reports every fault, each with its hint', async ({ world }) => {
       /^warehouse fault: .*"nowhere" does not exist/,
       /^shop fault: .*ECONNREFUSED.* → start the server, or correct host and port in SHOP_DATABASE_URL/,
       /^service fault: POST \/oauth\/token: .*did not accept the credentials.* → check the client id/,
-      /^queue fault: cannot be reached: .* → .*QUEUE_URL/,
+      /^queue fault: The queue \(QUEUE_URL\) cannot be reached: .* → .* in QUEUE_URL$/,
     ].map((one) => expect.stringMatching(one)),
   ]);
   expect(said.join()).not.toContain('not-the-secret');
@@ -214,7 +214,7 @@ test('an empty query, orders without lines and an odd catalog are each said', as
   await isIll(
     world,
     {},
-    /^shop warning: changed_orders\.sql does not show 1 of the newest 2 orders, such as B: .* → add/,
+    /^shop warning: changed_orders\.sql does not show 1 of the newest 2 orders, such as order B: .* → add/,
   );
 });
 

@@ -30,3 +30,9 @@ test.each(['explain order', 'preview order', 'forget order', 'forget user U --or
     }
   },
 );
+
+test('a command names the variable of a warehouse that does not respond', async () => {
+  const { status, stderr } = await runCli(['migrate'], environment);
+  const hint = /^→ start the server, or correct host and port in WAREHOUSE_DATABASE_URL$/m;
+  expect([status, stderr]).toEqual([1, expect.stringMatching(hint)]);
+});

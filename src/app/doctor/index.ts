@@ -20,7 +20,7 @@ import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
-import { applying, databaseFault, type Finding, fault, inTime, ok, warning, withClosing } from './finding.ts';
+import { applying, type Finding, fault, inTime, ok, warning, withClosing } from './finding.ts';
 import { isUnencrypted } from './unencrypted.ts';
 
 type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
@@ -114,17 +114,18 @@ async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diag
   return findings.map((finding) => ({ area, ...finding }));
 }
 
-function asFault(error: unknown): Finding {
-  return fault(describeError(error), hintOf(error) ?? 'read the error');
+/** @param address the variable with the address of the system that failed. */
+function asFault(error: unknown, address?: string): Finding {
+  return fault(describeError(error), hintOf(error, address) ?? 'read the error');
 }
 
 function queueFault(config: Config, error: unknown): Finding {
-  if (error instanceof ReviewSyncError && error.code === 'queue-tables') return asFault(error);
-  if (config.queueUrl === config.warehouseDatabaseUrl) {
+  const lacksTables = error instanceof ReviewSyncError && error.code === 'queue-tables';
+  if (!lacksTables && config.queueUrl === config.warehouseDatabaseUrl) {
     const what = `it is kept in the warehouse, and cannot be used either: ${describeError(error)}`;
     return fault(what, 'correct the warehouse first');
   }
-  return databaseFault('cannot be reached', error, 'QUEUE_URL');
+  return asFault(error, 'QUEUE_URL');
 }
 
 function checkConfiguration({
