@@ -102,13 +102,12 @@ export async function landPage(
 type Refused = { bytes: Buffer; reason: string };
 
 /**
- * Keeps records that cannot be held: as JSON, else as text; in base64 too if the bytes are no UTF-8. In the order of
- * their keys, so that two pages with the same records do not lock each other out.
+ * Keeps records that cannot be held: as JSON, else as text; in base64 too if the bytes are no UTF-8.
  *
  * @returns how many are open: a person may have discarded others.
  */
 async function refuse(db: Db, records: readonly Refused[]): Promise<number> {
-  const deadLetters = records.map(deadLetterOf).sort((a, b) => (a.key < b.key ? -1 : 1));
+  const deadLetters = records.map(deadLetterOf);
   const put = await orRefusal(putDeadLetters(db, deadLetters));
   if (!(put instanceof Error)) return put;
   let open = 0;
