@@ -203,6 +203,26 @@ test.each([
   }
 });
 
+test('links of images, signed again, are no change until six days have passed', async () => {
+  const withImage = (...urls: string[]) => review(1, { images: urls.map((url) => ({ url, width: 10 })) });
+  await land([withImage('https://i.example/1.jpg?sig=a&at=1')]);
+  const again = withImage('https://i.example/1.jpg?sig=b');
+  expect(await compare([again])).toEqual([]);
+  expect(await land([again])).toMatchObject({ unchanged: 1 });
+  await ask(`update warehouse.reviews set synced_at = now() - interval '7 days'`);
+  expect(await land([again])).toMatchObject({ updated: 1 });
+  expect(await stored(`images -> 0 ->> 'url' as url`)).toEqual([{ url: 'https://i.example/1.jpg?sig=b' }]);
+  const others = [
+    withImage('https://i.example/2.jpg?sig=b'),
+    withImage('https://i.example/2.jpg', 'https://i.example/3.jpg'),
+    withImage(),
+  ];
+  for (const other of others) {
+    expect(await compare([other])).toMatchObject([{ kind: 'stale', fields: ['images'] }]);
+    expect(await land([other])).toMatchObject({ updated: 1 });
+  }
+});
+
 test.each<[string, boolean, object]>([
   ['shown again after a deletion', true, {}],
   ['with a corrected creation date', false, { created_at: '2026-02-28T09:00:00+09:00' }],

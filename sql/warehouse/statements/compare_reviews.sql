@@ -40,6 +40,9 @@ cross join lateral (
       -- Links that the service may sign again in each response (docs/interface.md, "Limits") are no difference.
       when key in ('videos', 'video_urls') and jsonb_typeof(theirs.value) = 'array' and jsonb_typeof(ours.value) = 'array'
         then jsonb_array_length(theirs.value) <> jsonb_array_length(ours.value)
+      when key = 'images'
+        then regexp_replace(theirs.value::text, '[?][^"]*"', '"', 'g')
+          is distinct from regexp_replace(ours.value::text, '[?][^"]*"', '"', 'g')
       when key in ('created_at', 'updated_at') and theirs.value #>> '{}' ~ '^\d{4}-\d\d-\d\dT'
         then (theirs.value #>> '{}')::timestamptz <> (ours.value #>> '{}')::timestamptz
       -- True and false may come as 1 and 0.

@@ -72,12 +72,17 @@ const changeable = [...butId, 'extra'];
 
 /**
  * The part of a column's value that is compared. Links to videos are valid for seven days: only their number is
- * compared, until the stored links are about to expire. A list of `video_urls` that is no array counts as one link.
+ * compared, until the stored links are about to expire. A list of `video_urls` that is no array counts as one link. Links to
+ * images may be signed, too, behind their `?`.
  */
 function compared(name: string, value: string): string {
   const isFresh = `kept.synced_at > now() - interval '6 days'`;
   if (name === 'videos')
     return `case when ${isFresh} and jsonb_typeof(${value}) = 'array' then to_jsonb(jsonb_array_length(${value})) else ${value} end`;
+  if (name === 'images') {
+    const unsigned = `to_jsonb(regexp_replace((${value})::text, '[?][^"]*"', '"', 'g'))`;
+    return `case when ${isFresh} and kept.images <> excluded.images then ${unsigned} else ${value} end`;
+  }
   if (name !== 'extra') return value;
   const number = `jsonb_path_query_array(${value}, '$.video_urls.size()')`;
   return `case when ${isFresh} then (${value}) - 'video_urls' || jsonb_build_object('video_urls', ${number}) else ${value} end`;
