@@ -69,15 +69,15 @@ test('what is known of an order is said part by part, and so is what is not', ()
     'It cannot be sent, and would be a dead letter: no date',
     'The order:\nfield|value\ncode|A\ntotal_price|9\n',
     /Lines:\nline_code\|status\n.*1\n.*2\|paid\n/,
-    'Pushed: last recorded at 1970-01-01 00:00:01, with e-mail and phone.',
+    'Last recorded at 1970-01-01 00:00:01, with e-mail and phone.',
     'Due again: 1970-01-01 00:00:02. Failed in a row: 3.',
     /Lines:\nline\|sub-order\|as last sent\n.*1\|7\|{"price":"9"}\n.*2\|being added\|nothing\n/,
     /Sub-orders:\n.*\n.*7\|8\|900\|/,
-    /Dead letters:\n.*\n.*1\|order\|open\|.*\|odd\n.*2\|line\|closed 1970-01-01 00:00:03\|.*\|old\n/,
+    /Dead letters\n.*\n.*1\|order\|open\|.*\|odd\n.*2\|line\|closed 1970-01-01 00:00:03\|.*\|old\n/,
   ])
     expect(said(known)).toMatch(part);
   const never = { pushedAt: null, dueAt: null, failedPushes: 0, sentFields: ['user_name'] };
-  for (const part of ['The shop has no order A.', 'Pushed: never recorded, without e-mail and phone.'])
+  for (const part of ['The shop has no order A.', 'Never recorded, without e-mail and phone.'])
     expect(said({ ...unknown, link: never, lookupFault: 'down' })).toContain(part);
 });
 
@@ -89,7 +89,7 @@ test('what is known of a review is said part by part, and so is what is not', ()
   for (const part of [
     /The review:\nfield\|value\nscore\|.*5\n/,
     'Suspected gone: missed at 1970-01-01 00:00:04 by r2.',
-    'Windows:\naxis|from|to|read at|run\ncreated|1970-01-01 00:00:01|1970-01-01 00:00:02|1970-01-01 00:00:03|r1\n',
+    '\naxis|from|to|read at|run\ncreated|1970-01-01 00:00:01|1970-01-01 00:00:02|1970-01-01 00:00:03|r1\n',
     'Service and warehouse agree.',
   ])
     expect(said({ ...found, windows, missed: { at: at(4), runId: 'r2' } })).toMatch(part);

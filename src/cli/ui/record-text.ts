@@ -110,8 +110,8 @@ function pushedPart({ link, lines }: Known): string {
   return part(
     'Pushed',
     at !== undefined && link.orderId === null
-      ? `Pushed: never accepted by the service, last tried at ${at}.`
-      : `Pushed: ${at ? `last recorded at ${at}` : 'never recorded'}, ${contact} e-mail and phone.`,
+      ? `Never accepted by the service, last tried at ${at}.`
+      : `${at ? `Last recorded at ${at}` : 'Never recorded'}, ${contact} e-mail and phone.`,
     `Due again: ${link.dueAt ? utc(link.dueAt) : 'no'}. Failed in a row: ${link.failedPushes}.`,
     tableOf('Lines', ['line', 'sub-order', 'as last sent'], rows),
   );
@@ -148,7 +148,7 @@ function deadLetterPart(deadLetters: Known['deadLetters']): string {
     reason,
   ]);
   const head = ['id', 'kind', 'state', 'last failed', 'reason'];
-  return part('Dead letters', tableOf('Dead letters', head, rows) || 'No dead letters.');
+  return part('Dead letters', rows.length > 0 ? table(head, rows) : 'No dead letters.');
 }
 
 function differencePart({ service, difference }: Known): string {
@@ -166,9 +166,8 @@ export function reviewText(review: ReviewExplanation): string {
     part('The warehouse', warehouse ? recordTable('The review', warehouse) : 'The warehouse has no such review.'),
     part(
       'Windows that held its dates',
-      windows.length === 0 && 'No recorded window holds its dates.',
       missed && `Suspected gone: missed at ${utc(missed.at)} by ${missed.runId}.`,
-      tableOf('Windows', ['axis', 'from', 'to', 'read at', 'run'], rows),
+      rows.length > 0 ? table(['axis', 'from', 'to', 'read at', 'run'], rows) : 'No recorded window holds its dates.',
     ),
     deadLetterPart(deadLetters),
     part('Difference', reviewVerdict(review)),
