@@ -176,6 +176,15 @@ const naming =
   (service) =>
     answering(service, ({ lastPage = 1 }, { number }) => ({ lastPage: named(lastPage, number) }));
 
+/** It names as many pages as pages of half the size would have, and shows page 1 behind the last one. */
+const firstAgain: Change = (service) => ({
+  async page(params, page) {
+    const { items, lastPage = 1 } = await service.page(params, page);
+    const shown = await service.page(params, items.length > 0 ? page : 1);
+    return { ...shown, lastPage: 2 * lastPage - 1 };
+  },
+});
+
 /** Empty at first, and then refused from its other end. */
 const emptyOnce: Change = (service) =>
   answering(service, (_, { number }) => {
@@ -279,6 +288,7 @@ test.each<OddService>([
   ['has no order, and names pages from 21 on that are empty', emptyFrom(21), withoutOrder, [ofWeek(2500)], 150],
   ['names a last page that is one too large', naming((last) => last + 1), real, many, byCount],
   ['names one that is one too small', naming((last) => Math.max(1, last - 1)), real, many, byCount],
+  ['names twice the pages, which show the first again', firstAgain, real, [ofDay(150), ofDay(250)], 40],
   ['always names page 29', naming(() => 29), real, many, byCount],
   ['always names page 31', naming(() => 31), real, many, byCount],
   ['always names page 1', naming(() => 1), real, many, byCount],

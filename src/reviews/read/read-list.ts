@@ -139,7 +139,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if ('kind' in below) return below.kind === 'refused' ? upwards : below;
   await landing;
   const pages = [...below.toReversed(), top.page];
-  if (pages.some((page, index) => isSame(page, pages[index - 1]))) return contradicted(reader);
+  if (repeatsPage(pages)) return contradicted(reader);
 
   const areOthersFull = below.every((page) => recordsOn(page) === size);
   const isShort = top.page.ids.length > 0 && recordsOn(top.page) < size;
@@ -273,6 +273,11 @@ const idsOf = (pages: readonly ListPage[]) => pages.flatMap((page) => page.ids);
 /** Whether a page shows what another one shows, as a service may that repeats its last page behind the end of a list. */
 const isSame = (one: ListPage, other: ListPage | undefined) =>
   one.ids.length > 0 && one.ids.join() === other?.ids.join();
+
+function repeatsPage(pages: readonly ListPage[]): boolean {
+  const shown = pages.flatMap(({ ids }) => (ids.length > 0 ? [ids.join()] : []));
+  return new Set(shown).size < shown.length;
+}
 
 const recordsOn = (page: ListPage): number => new Set(page.ids).size;
 
