@@ -35,6 +35,8 @@ export async function attended<T>(
     stopped.catch(() => {});
     working.catch(() => {});
     done.abort();
-    if (watching) await watching.close();
+    const closing = watching ? watching.close() : undefined;
+    // After a signal no server that hangs is waited for: the connections end with the process.
+    if (!signal.aborted) await closing;
   }
 }
