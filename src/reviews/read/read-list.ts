@@ -291,12 +291,13 @@ function sizeOf(pages: readonly ListPage[]): number {
 const largestOf = (pages: readonly ListPage[]): number => Math.max(...pages.map(recordsOn));
 
 /**
- * Whether two readings showed the same number of records, and the same ones: one reading each of them once. The other one may
- * show a record twice, if a service orders equal dates in another way each time.
+ * Whether two readings showed the same records, each of them once. If the first one was a single page, which is one moment, the
+ * other one may show a record twice: a service may order equal dates in another way each time.
  */
 function showsSame(...readings: [readonly ListPage[], readonly ListPage[]]): boolean {
   const [one, other] = [idsOf(readings[0]), idsOf(readings[1])];
   const both = new Set([...one, ...other]);
-  const isOnce = [one, other].some((ids) => new Set(ids).size === both.size);
-  return isOnce && [one, other].every((ids) => ids.length === both.size);
+  const isOnce = new Set(one).size === both.size && new Set(other).size === both.size;
+  const isPage = lastOf(readings[0]).number === 1;
+  return (isOnce || isPage) && [one, other].every((ids) => ids.length === both.size);
 }
