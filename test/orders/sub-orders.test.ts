@@ -248,6 +248,12 @@ describe('lines and sub-orders', () => {
 });
 
 describe('what is sent', () => {
+  test('fields in another case, and a parcel’s number without dashes, are not sent again', () => {
+    const now = line('1', { status: 'Paid', delivery_service: 'CJ', invoice: '12-34 a' });
+    const shown = [shownAs(3, line('1', { status: 'paid', invoice: '1234A' }), { delivery_service: 'cj' })];
+    expect(subOrderDifference(shown, [now], [linked(now, 3)]).matched[0]?.fields).toEqual([]);
+  });
+
   test('only fields that differ are sent; those that the shop has cleared are null', () => {
     const now = line('1', { status: 'delivery_started' });
     const shown = [shownAs(3, line('1', { status: 'paid', invoice: 'A' }))];
