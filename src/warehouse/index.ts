@@ -203,8 +203,8 @@ export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]
 const statesOfLostPlans = ['26000', '42P05', '0A000'];
 
 /**
- * The same for a long statement: it has a name, so that each connection plans it a few times only. Where the plan is lost,
- * nothing was carried out, and the statement is sent without its name.
+ * The same for a long statement: it has a name, so that each connection plans it a few times only. If the plan is
+ * lost, Postgres has carried nothing out, and the statement is sent without its name.
  */
 export async function plannedRowsOf<Row extends object>({ pool }: Warehouse, name: string, ...values: unknown[]) {
   const text = await statement(name);

@@ -87,7 +87,7 @@ export const sentRequests = ({ requests }: PlannedRequests, orderId: number | un
     return [{ method, path, body }];
   });
 
-/** The same without the requests. Of name, e-mail address and phone number it says only that they are there. */
+/** The same without the requests. It says only that a name, an e-mail address or a phone number is there. */
 export function withoutCustomer({ requests: _, ...order }: ShownOrder): Omit<ShownOrder, 'requests'> {
   const { shop, service, difference } = order;
   return {

@@ -229,7 +229,7 @@ function match(
  * - 4: the sub-order is the line's own, and is changed, or the line is not pushed now. 5: it is linked to another line, which
  *   gets another sub-order, and is changed.
  * - 6 to 8: the response of the line's creation was lost; the sub-order was not there before, and is as it was sent.
- * - 9 and more: the sub-order is linked to a line that the shop has removed (shops give lines new codes). Of two that are
+ * - 9 and more: the sub-order is linked to a line that the shop has removed (shops give lines new codes). If two are
  *   equally like the line, the one that somebody else created comes last.
  *
  * A sub-order that may have reviews gets no other product.
