@@ -5,13 +5,13 @@ select
 
   -- The number of the product; a variant has the reviews of its main product. If the product was deleted since, it
   -- is the number that the line noted.
-  coalesce(main.product_number, p.product_number, json_unquote(json_extract(l.payload, '$.productNumber'))) as product_code,
+  coalesce(main.product_number, p.product_number, json_value(l.payload, '$.productNumber')) as product_code,
 
   -- All pieces with tax, in the default currency. The lines of an order with net prices hold their tax apart.
   round((
     cast(l.total_price as decimal(20, 4)) + case
       when o.tax_status = 'net' then coalesce(
-        cast(json_unquote(json_extract(l.price, '$.calculatedTaxes[0].tax')) as decimal(20, 4)), 0)
+        cast(json_value(l.price, '$.calculatedTaxes[0].tax') as decimal(20, 4)), 0)
       else 0
     end
   ) / coalesce(nullif(cast(o.currency_factor as decimal(20, 10)), 0), 1), 2) as price,
@@ -48,7 +48,7 @@ select
     )
   end as delivered_at,
 
-  json_unquote(json_extract(d.tracking_codes, '$[0]')) as invoice,
+  json_value(d.tracking_codes, '$[0]') as invoice,
   (
     select max(m.name)
     from shipping_method_translation m

@@ -74,8 +74,8 @@ from (
       from order_line_reference fl
       join fulfillment f on f.id = fl.fulfillmentId and f.state <> 'Cancelled'
       join history_entry e on e.orderId = o.id and e.type = 'ORDER_FULFILLMENT_TRANSITION'
-        and json_unquote(json_extract(e.data, '$.fulfillmentId')) = f.id
-        and json_unquote(json_extract(e.data, '$.to')) in ('Shipped', 'Delivered')
+        and json_value(e.data, '$.fulfillmentId') = f.id
+        and json_value(e.data, '$.to') in ('Shipped', 'Delivered')
       where fl.orderLineId = l.id and fl.discriminator = 'FulfillmentLine'
     ) as delivery_started_at,
     (
@@ -83,8 +83,8 @@ from (
       from order_line_reference fl
       join fulfillment f on f.id = fl.fulfillmentId and f.state <> 'Cancelled'
       join history_entry e on e.orderId = o.id and e.type = 'ORDER_FULFILLMENT_TRANSITION'
-        and json_unquote(json_extract(e.data, '$.fulfillmentId')) = f.id
-        and json_unquote(json_extract(e.data, '$.to')) = 'Delivered'
+        and json_value(e.data, '$.fulfillmentId') = f.id
+        and json_value(e.data, '$.to') = 'Delivered'
       where fl.orderLineId = l.id and fl.discriminator = 'FulfillmentLine'
     ) as delivered_at,
     (

@@ -33,7 +33,7 @@ from (
     nullif(trim(concat(c.firstName, ' ', c.lastName)), '') as user_name,
     -- No message to a customer who was deleted.
     case when c.deletedAt is null then coalesce(
-      nullif(json_unquote(json_extract(o.shippingAddress, '$.phoneNumber')), ''), nullif(c.phoneNumber, '')
+      nullif(json_value(o.shippingAddress, '$.phoneNumber'), ''), nullif(c.phoneNumber, '')
     ) end as user_phone,
     case when c.deletedAt is null then c.emailAddress end as user_email,
     -- A customer can be in several groups: the oldest one counts.
