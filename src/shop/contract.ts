@@ -79,7 +79,10 @@ export function columnFaults(
 
 /** MySQL and MariaDB have another way to write each type: docs/connecting.md lists them. */
 const castHints: Readonly<Record<SqlDialect, (column: Column, type: string) => string>> = {
-  // As timestamptz, a day would be midnight in the zone of the session.
-  postgres: ({ name, kind }, type) => `cast it: ${name}::${type === 'date' ? 'timestamp' : typesOf.postgres[kind][0]}`,
+  // As timestamptz, a day would be midnight in the zone of the session. Cast to a text, JSON keeps its quotes.
+  postgres: ({ name, kind }, type) =>
+    /^jsonb?$/.test(type)
+      ? 'write ->> in place of ->'
+      : `cast it: ${name}::${type === 'date' ? 'timestamp' : typesOf.postgres[kind][0]}`,
   mysql: () => 'docs/connecting.md says what to write ("MySQL and MariaDB", dates and types)',
 };

@@ -184,7 +184,8 @@ describe.each(shopServers)('$name', (server) => {
   test('columns that are missing, wrong or unknown are named with what to write', async () => {
     const database = await createOddShop(server, server.types.exact);
     const shop = await open(database, {
-      orders: `select code, total_price as created_at, updated_at, created_at as total_price, 1 as colour from o`,
+      orders: `select code, total_price as created_at, updated_at, created_at as total_price, 1 as colour,
+        ${server.name === 'Postgres' ? `'{}'::jsonb -> 'name'` : `json_object('name', code)`} as user_name from o`,
       order_lines: 'select order_code, line_code, price from l',
     });
     const [date, amount] = server.name === 'Postgres' ? ['timestamptz', 'numeric'] : ['datetime', 'decimal'];
@@ -193,6 +194,7 @@ describe.each(shopServers)('$name', (server) => {
     expect(refusal).toContain(`orders.sql: column created_at is of type ${amountFound}, expected ${date}; `);
     expect(refusal).toContain(`orders.sql: column total_price is of type ${dateFound}, expected ${amount}; `);
     expect(refusal).toContain('orders.sql: column colour is not of the contract; leave it out');
+    expect(refusal).toMatch(/user_name is of type jsonb?, expected (text; write ->> in place of ->|varchar; docs)/);
     const lines = await open(database, { order_lines: 'select order_code, line_code, price from l' });
     await expect(lines.checkQueries()).rejects.toThrow(
       /column product_id \(bigint\) or product_code \(text\) is missing/,
