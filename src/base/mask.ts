@@ -1,5 +1,6 @@
 import { domainToASCII, domainToUnicode } from 'node:url';
 import { escapeRegExp } from './escape-reg-exp.ts';
+import { withoutEntities } from './html-entities.ts';
 
 /** Between two digits of a phone number: spaces, dashes, brackets, invisible characters; plain or percent-encoded. */
 const separator = '[ .()/\\p{Zs}\\p{Pd}\\p{Cf}\u2212]|%(?:20|28|29|2D|2E)|%C2%A0|%E2%80%9[0-5]';
@@ -66,6 +67,7 @@ export function mask(text: string, secrets: readonly (string | undefined)[] = []
   const distinct = new Set(secrets);
   if (distinct.size > maxSecrets) return '[masked]';
   const patterns = [...distinct].flatMap((secret) => (secret === undefined ? [] : patternsOf(secret)));
+  // An entity would hide a name or an address from the patterns.
   let masked = narrow(withoutEntities(text.slice(0, maxMasked)));
   for (const pattern of patterns) masked = masked.replaceAll(pattern, '[masked]');
   masked = maskAddresses(masked);
@@ -77,16 +79,6 @@ export function mask(text: string, secrets: readonly (string | undefined)[] = []
 
 /** Full-width letters, digits and signs, as Korean and Japanese keyboards type them, in their ASCII form. */
 const narrow = (text: string) => text.replaceAll(/[\uff01-\uff5e]+/g, (wide) => wide.normalize('NFKC'));
-
-const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
-
-/** Characters in place of HTML's names for them, which would hide a name or an address from the patterns. */
-const withoutEntities = (text: string) =>
-  text.replaceAll(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,4}));/gi, (whole, decimal, hex, name) => {
-    const code = Number.parseInt(decimal ?? hex, decimal === undefined ? 16 : 10);
-    if (name !== undefined) return entities[String(name).toLowerCase()] ?? whole;
-    return code <= 0x10ffff ? String.fromCodePoint(code) : whole;
-  });
 
 /** Shorter secrets are ignored: they would be found inside other words. */
 const minLength = 2;

@@ -8,7 +8,7 @@ import {
 import { readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import { catalogLinks, saveCatalogLink, withGradesLocked } from '../../warehouse/orders/catalog-links.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { isSameText } from '../plan/same-value.ts';
+import { isSameInAnyCase, isSameText } from '../plan/same-value.ts';
 import { openCatalog } from './catalog.ts';
 
 /**
@@ -51,7 +51,8 @@ const gradeOf = ({ api }: OrderDeps, id: number, options: CallOptions): Promise<
   });
 
 /**
- * The grade of this name that no other code of the shop is linked to, else a new one; linked without a fingerprint.
+ * The grade of this name, best in the same case, that no other code of the shop is linked to, else a new one; linked without
+ * a fingerprint.
  * Grades have no unique key at the service, and two runs at once would both create what neither has found: so one at a
  * time looks and creates. If its connection is lost, the next run finds the grade by its name.
  */
@@ -67,7 +68,10 @@ const findOrCreate = (
     const links = [...(await catalogLinks(trx, 'user_grade')).values()];
     // The link of a code that the shop has deleted does not count.
     const taken = new Set(links.filter((one) => one.code !== code && inShop.has(one.code)).map(({ id }) => id));
-    const isOurs = (one: TheirGrade) => isSameText(one.name, name) && !taken.has(one.id);
+    const ours = (grades: readonly TheirGrade[]) => {
+      const free = grades.filter(({ id }) => !taken.has(id));
+      return free.find((one) => isSameText(one.name, name)) ?? free.find((one) => isSameInAnyCase(one.name, name));
+    };
     const create = async () => {
       try {
         return await deps.api.userGrades.create({ name, icon_url: iconUrl }, options);
@@ -76,12 +80,12 @@ const findOrCreate = (
         const known = new Set([...shown.map(({ id }) => id), ...taken]);
         const added =
           error instanceof UnknownOutcomeError ? (await allGrades(deps)).filter(({ id }) => !known.has(id)) : [];
-        const found = added.find(isOurs) ?? (added.length === 1 ? added[0] : undefined);
+        const found = ours(added) ?? (added.length === 1 ? added[0] : undefined);
         if (!found) throw error;
         return found;
       }
     };
-    const grade = shown.find(isOurs) ?? (await create());
+    const grade = ours(shown) ?? (await create());
     await saveCatalogLink(trx, 'user_grade', { code, id: grade.id, fingerprint: '' });
     return grade;
   });

@@ -1,19 +1,14 @@
 import { normalText } from '../../base/codes.ts';
+import { withoutEntities } from '../../base/html-entities.ts';
 import { parseInstant } from '../../base/time/span.ts';
 import type { MoneyAmount } from '../../review-api/index.ts';
-
-const escapes: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'", '#x27': "'" };
 
 /**
  * A text as a person reads it, by which both ends are compared: a service may compose its characters, take off or join
  * spaces, and escape it for HTML (docs/service-facts.md), as the shop may have done before.
  */
 export const plainText = (text: string): string =>
-  normalText(
-    text
-      .replaceAll(/&(?:amp;)*(amp|lt|gt|quot|#39|#x27);/g, (whole, name: string) => escapes[name] ?? whole)
-      .replaceAll(/\s+/g, ' '),
-  );
+  normalText(withoutEntities(text.replaceAll(/&(?:amp;)+/gi, '&')).replaceAll(/\s+/g, ' '));
 
 /** Whether both ends show the same text; null: none. */
 export const isSameText = (theirs: string | null, ours: string | null): boolean =>
