@@ -3,8 +3,9 @@ import * as v from 'valibot';
 import { type Send, withPrivate } from '../http/call.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
 import {
+  idIfAny,
   integer,
-  integerOrNull,
+  integerIfAny,
   list,
   moneyOrNull,
   options,
@@ -20,7 +21,7 @@ const path = '/v1/orders';
 const subOrder = record({
   id: integer,
   /** Null if the service has deleted the product. */
-  product_id: integerOrNull,
+  product_id: idIfAny,
   product_options: v.exactOptional(v.fallback(v.union([options, v.undefined()]), undefined)),
   price: moneyOrNull,
   /** An open set (docs/service-facts.md): pass unknown ones through. */
@@ -32,7 +33,7 @@ const subOrder = record({
   created_at: shownText,
   updated_at: shownText,
   /** Null if the response lacks the field: it may not be 0. */
-  reviews_count: integerOrNull,
+  reviews_count: integerIfAny,
 });
 
 /**
@@ -69,7 +70,7 @@ const orderListItem = record({
   username: textOrNull,
   paid_at: textOrNull,
   updated_at: textOrNull,
-  sub_orders: list(record({ id: integer, product_id: integerOrNull, product_code: textOrNull, status: textOrNull })),
+  sub_orders: list(record({ id: integer, product_id: idIfAny, product_code: textOrNull, status: textOrNull })),
 });
 
 /** An order in a list. */

@@ -10,7 +10,7 @@ export async function learnProducts(
   const { knownProducts } = warehouse;
   const pairs = new Map<string, number>();
   for (const { product_code: written, product_id: id } of records) {
-    if (!isUsableCode(written) || id === null) continue;
+    if (!isUsableCode(written) || !id) continue;
     const code = normalText(written);
     const higher = pairs.get(code) ?? knownProducts.get(code);
     if (higher === undefined || id > higher) pairs.set(code, id);
