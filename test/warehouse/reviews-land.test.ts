@@ -107,23 +107,17 @@ test.each(['created_at', 'updated_at'])(
   'a review whose %s is no date-time or out of range is refused',
   async (name) => {
     const dates = [
-      ...[
-        'infinity',
-        'now',
-        '20240101',
-        '2024-01-01',
-        1_700_000_000,
-        '2024-01-01T00:00:00',
-        '2024-01-01 00:00:00+09:00',
-      ],
+      ...['infinity', 'now', '20240101', '2024-01-01', 1_700_000_000, '2024-01-01T00:00:00', '2024-01-01 00:00:00'],
       ...['2024-02-30T00:00:00Z', 'January 1 2024', null, '', '1999-12-31T23:59:59Z', '2026-06-02T00:00:00Z'],
     ];
     const bad = dates.map((date, index) => review(index + 1, { [name]: date }));
-    // An offset of hours alone is ISO 8601, too.
-    const fine = [review(100, { [name]: '2026-03-02T09:00:00-03' }), review(101, { [name]: '2000-01-01T00:00:00Z' })];
-    expect(await land([...bad, ...fine])).toMatchObject({ inserted: 2, refused: dates.length });
+    // An offset of hours alone is ISO 8601, too, and Ruby prints a time with spaces.
+    const others = ['2026-03-02T09:00:00-03', '2000-01-01t00:00:00z', '2026-03-02 09:00:00.123 +0900'];
+    const fine = others.map((date, index) => review(100 + index, { [name]: date }));
+    expect(await land([...bad, ...fine])).toMatchObject({ inserted: 3, refused: dates.length });
+    expect(await compare(fine)).toEqual([]);
     expect(await stored(`${name} as at`)).toEqual(
-      ['2026-03-02T12:00Z', '2000-01-01'].map((at) => ({ at: new Date(at) })),
+      ['2026-03-02T12:00Z', '2000-01-01', '2026-03-02T00:00:00.123Z'].map((at) => ({ at: new Date(at) })),
     );
     expect((await openLetters()).find(({ key }) => key === '1')?.reason).toContain(
       `expected ${name} as an ISO 8601 date-time with an offset, found infinity`,

@@ -43,7 +43,7 @@ cross join lateral (
       when key = 'images'
         then regexp_replace(theirs.value::text, '[?][^"]*"', '"', 'g')
           is distinct from regexp_replace(ours.value::text, '[?][^"]*"', '"', 'g')
-      when key in ('created_at', 'updated_at') and theirs.value #>> '{}' ~ '^\d{4}-\d\d-\d\dT'
+      when key in ('created_at', 'updated_at') and theirs.value #>> '{}' ~ '^\d{4}-\d\d-\d\d[Tt ]'
         then (theirs.value #>> '{}')::timestamptz <> (ours.value #>> '{}')::timestamptz
       -- True and false may come as 1 and 0.
       when key in ('display', 'store_order') and jsonb_typeof(theirs.value) <> 'null' and jsonb_typeof(ours.value) = 'boolean'

@@ -22,9 +22,10 @@ export function secondOf(date: Date): Second {
   return Math.floor(date.getTime() / 1000);
 }
 
-const isoDateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d(?::?\d\d)?)$/;
+/** With a space for the `T`, and one before the offset, as Ruby prints a time. Postgres reads all of these, too. */
+const isoDateTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)? ?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
 /** ISO 8601 allows an offset of hours alone, which the engine does not read. */
-const hoursOnly = /T.*[+-]\d\d$/;
+const hoursOnly = /:.*[+-]\d\d$/;
 
 /**
  * The second of an ISO 8601 date-time with an offset (docs/interface.md, "What the service does", 3); undefined for

@@ -161,7 +161,8 @@ const giveUpAfterMs = 2000;
  * @throws ReviewSyncError if that second is not shown.
  */
 async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> {
-  const shown = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
+  // A service may exclude either end of a period (docs/service-facts.md).
+  const shown = await firstOf(deps, { axis: 'created', span: { start: second - 1, end: second + 1 } });
   if (shown !== undefined) return;
   // It may have been deleted meanwhile: then another one is the newest.
   if ((await newestOf(deps, 'created', lately(deps))) !== second) return;
