@@ -85,6 +85,7 @@ test.for<[kind: string, status: number, body: object | string, headers?: object]
   ['token-refused', 403, { message: 'Your session has expired' }],
   ['token-refused', 403, '', challenge],
   ['token-refused', 400, { error: 'invalid_token' }],
+  ['token-refused', 422, { message: 'Token has expired' }],
   ['token-refused', 200, { error: 'invalid_token' }],
   ['token-refused', 200, { success: false, message: 'Access token has expired' }],
   ['refused', 403, { message: 'the sale of this product has expired' }],

@@ -30,9 +30,11 @@ export const tokenPath = '/oauth/token';
 const tokenStatuses: readonly number[] = [401, 419, 440, 498];
 
 /** How the text of another status names the token or the credentials, and not the record. */
+const oauthError = /\b(?:invalid_token|(?:invalid|unauthorized)_client|token\b.{0,9}\bexpired)\b/i;
 const namesToken = new Map([
-  [200, /\b(?:invalid_token|(?:invalid|unauthorized)_client|token\b.{0,9}\bexpired)\b/i],
-  [400, /\binvalid_token\b/],
+  [200, oauthError],
+  [400, oauthError],
+  [422, oauthError],
   [403, /token|\bsession\b.*\bexpired\b/i],
 ]);
 
