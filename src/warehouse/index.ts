@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { CompiledQuery, Kysely, PostgresDialect, sql } from 'kysely';
 import pLimit from 'p-limit';
@@ -205,9 +206,13 @@ const statesOfLostPlans = ['26000', '42P05', '0A000'];
 /**
  * The same for a long statement: it has a name, so that each connection plans it a few times only. If the plan is
  * lost, Postgres has carried nothing out, and the statement is sent without its name.
+ *
+ * The name has a hash of the text: a session of a pooler outlives a process of an older version, whose statement of the
+ * same file it would carry out.
  */
-export async function plannedRowsOf<Row extends object>({ pool }: Warehouse, name: string, ...values: unknown[]) {
-  const text = await statement(name);
+export async function plannedRowsOf<Row extends object>({ pool }: Warehouse, file: string, ...values: unknown[]) {
+  const text = await statement(file);
+  const name = `${file} ${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
   const planned = pool.query<Row>({ name, text, values }).catch((error: unknown) => {
     if (!(error instanceof pg.DatabaseError && statesOfLostPlans.includes(error.code ?? ''))) throw error;
     return pool.query<Row>({ text, values });
