@@ -70,6 +70,11 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],
   [/^40P01$/, 'two processes waited for each other', 'nothing is lost: it is tried again, or run it again'],
   [/^55P03$/, 'another session holds a lock on the table', 'let it finish, or end that session'],
+  [
+    /unsupported startup parameter|^function add_job\(|^relation "scheduler"/,
+    'a pooler drops our startup options',
+    'name the Postgres server itself in QUEUE_URL; for the warehouse, let the pooler ignore the parameter',
+  ],
   [/^ECONNREFUSED/, 'nothing listens there', 'start the server, or correct host and port in {address}'],
   [
     /^(ENOTFOUND|EAI_AGAIN)/,

@@ -22,9 +22,8 @@ export function watchLockWaits(url: string, say: (text: string) => void): { clos
   const look = async () => {
     let client: pg.Client | undefined;
     try {
-      // `query_timeout`: a host that hangs ends no statement.
-      const limits = { connectionTimeoutMillis: 2000, statement_timeout: 2000, query_timeout: 3000 };
-      client = new pg.Client({ connectionString: url, ...limits });
+      // Not `statement_timeout`: a host that hangs ends no statement, and PgBouncer refuses the parameter.
+      client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000, query_timeout: 2000 });
       client.on('error', () => {});
       await client.connect();
       const { rows } = await client.query<{ what: string }>(await statement('sessions_in_the_way'), [

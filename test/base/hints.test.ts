@@ -26,6 +26,8 @@ test.each([
   ['57P01|57P03|LOADING no', 'starting or stopping', 'wait until it is up'],
   ['57014', 'the statement took too long', 'find out why'],
   ['55P03', 'another session holds a lock', 'let it finish'],
+  ['unsupported startup parameter: options', 'a pooler drops our startup options', 'itself in QUEUE_URL'],
+  ['function add_job(unknown) does not exist|relation "scheduler" does not exist', 'a pooler drops', 'itself in QUEUE'],
   ['ECONNREFUSED', 'nothing listens there', 'start the server'],
   ['ENOTFOUND|EAI_AGAIN', 'the host name cannot be resolved', 'correct the host name'],
   ['ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT', 'no connection to the server', 'open the firewall'],
