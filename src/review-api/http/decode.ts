@@ -5,24 +5,39 @@ import { isRecord, parsedJson } from '../../base/json-text.ts';
 import type { HttpResponse } from './call.ts';
 import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
-const [unzip, unbrotli] = [promisify(zlib.unzip), promisify(zlib.brotliDecompress)];
+const [unzip, unzstd] = [promisify(zlib.unzip), promisify(zlib.zstdDecompress)];
+/** Nothing at the beginning of such a body says how it is compressed. `deflate`: without the two bytes of zlib. */
+const namedOnly = { br: promisify(zlib.brotliDecompress), deflate: promisify(zlib.inflateRaw) };
 
 /**
- * The body as the service wrote it, without a byte order mark. Its first bytes say whether it is compressed by gzip or zlib:
- * the header `Content-Encoding` may be missing, or left from a body that a proxy has decoded already. Only that header
- * names brotli.
+ * The body as the service wrote it, without a byte order mark.
  *
  * @throws Error with the code ERR_BUFFER_TOO_LARGE where it has more than `maxBytes`, and another one where it is broken.
  */
 export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers'], maxBytes: number): Promise<Buffer> {
-  const options = { maxOutputLength: maxBytes };
-  const start = bytes.length > 1 ? bytes.readUInt16BE() : 0;
-  const isZipped = start === 0x1f8b || (bytes[0] === 0x78 && start % 31 === 0);
   let plain = bytes;
-  if (isZipped) plain = await unzip(bytes, options);
-  else if (/\bbr\b/i.test(headers['content-encoding'] ?? '') && !startsJson(bytes))
-    plain = await unbrotli(bytes, options);
+  // The last encoding was applied last.
+  for (const name of (headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/)
+    .toReversed())
+    plain = await decoded(plain, name, { maxOutputLength: maxBytes });
   return plain[0] === 0xef && plain[1] === 0xbb && plain[2] === 0xbf ? plain.subarray(3) : plain;
+}
+
+/**
+ * The first bytes say whether a body is compressed by gzip, zlib or zstd: the header may be missing, or left from a body that
+ * a proxy has decoded already.
+ */
+async function decoded(bytes: Buffer, name: string, options: { maxOutputLength: number }): Promise<Buffer> {
+  const start = bytes.length > 1 ? bytes.readUInt16BE() : 0;
+  if (start === 0x1f8b || (bytes[0] === 0x78 && start % 31 === 0)) return unzip(bytes, options);
+  if (start === 0x28b5) return unzstd(bytes, options);
+  if ((name !== 'br' && name !== 'deflate') || parsedJson(bytes.toString()) !== undefined) return bytes;
+  return namedOnly[name](bytes, options).catch((error) => {
+    if (isUtf8(bytes) && error.code !== 'ERR_BUFFER_TOO_LARGE') return bytes;
+    throw error;
+  });
 }
 
 /** Whether the body begins with JSON, or is empty. */

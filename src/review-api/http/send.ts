@@ -92,7 +92,8 @@ function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'm
     const detail = `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
     return { kind: 'malformed', detail };
   }
-  if (/^(Z_|ERR_.*BROTLI|ERR__)/.test(code)) return { kind: 'malformed', detail: 'the body is compressed, and broken' };
+  if (/^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code))
+    return { kind: 'malformed', detail: 'the body is compressed, and broken' };
   return { kind: 'lost', detail: `the body is not whole (${message})` };
 }
 
