@@ -289,8 +289,11 @@ test.each([
   ['of a cache', { 'x-cache': 'HIT from edge-7', age: '3' }, 2],
   ['older than a minute at one of two caches', { age: '540, 0' }, 2],
   ['of a content network', { 'cf-cache-status': 'HIT' }, 2],
+  ['of nginx', { 'x-cache-status': 'HIT' }, 2],
+  ['of nginx, under its other name', { 'x-proxy-cache': 'STALE' }, 2],
+  ['of LiteSpeed', { 'x-litespeed-cache': 'hit' }, 2],
   ['of a cache that gave it away stale', { 'x-cache': 'TCP_STALE from edge' }, 2],
-  ['that a cache did not have', { 'x-cache': 'MISS', 'cf-cache-status': 'DYNAMIC' }, 1],
+  ['that a cache did not have', { 'x-cache': 'MISS', 'cf-cache-status': 'DYNAMIC', 'x-cache-status': 'EXPIRED' }, 1],
   ['that a cache has refreshed', { 'x-cache': 'RefreshHit from cloudfront' }, 1],
   ['not older than a minute', { age: '60' }, 1],
 ])('a list %s is asked for again, once, where that helps', async (_, headers, requests) => {

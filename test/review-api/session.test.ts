@@ -72,7 +72,11 @@ test.each([
   const token = { value: 'own', renewAtMs: Number.POSITIVE_INFINITY, isOurs: true, isRefused: true, uses };
   for (const _wait of expected.length > 0 ? expected : [0]) {
     session.token = { ...token };
-    await renewToken(session, async () => undefined).catch(() => {});
+    const end = await renewToken(session, async () => undefined).then(
+      () => 'went on',
+      () => 'was stopped as it waited',
+    );
+    expect(end).toBe(expected.length > 0 ? 'was stopped as it waited' : 'went on');
   }
   expect(waits).toEqual(expected);
 });

@@ -100,13 +100,16 @@ function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'm
 /** A cache may keep what it has just asked for while it answers: this is no state of another moment. */
 const storedForLongMs = 60_000;
 
-/** How X-Cache and CF-Cache-Status say that a cache answered. A hit that was refreshed comes from the service. */
+/** The headers of Squid, Varnish and CloudFront, nginx, LiteSpeed and Cloudflare. */
+const cacheHeaders = ['x-cache', 'x-cache-status', 'x-proxy-cache', 'x-litespeed-cache', 'cf-cache-status'];
+
+/** How these headers say that a cache answered. A hit that was refreshed comes from the service. */
 const servedByCache = /(?:\b|(?<!refresh)_)(?:hit|stale|updating)\b/i;
 
 /** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
 function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
-  const isHit = servedByCache.test(`${headers['x-cache']} ${headers['cf-cache-status']}`);
+  const isHit = servedByCache.test(cacheHeaders.map((name) => headers[name]).join(' '));
   const storedMs = isHit ? requestedAtMs - Date.parse(headers.date ?? '') : 0;
   const ageMs = ages.length > 0 ? 1000 * Math.max(...ages.map(Number)) : Math.max(0, storedMs || 0);
   const isStored = isHit || ageMs > storedForLongMs;
