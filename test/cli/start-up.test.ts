@@ -3,18 +3,24 @@ import { once } from 'node:events';
 import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..', '..');
 const main = join(root, 'src', 'cli', 'main.ts');
 
-test('an old Node ends with a sentence and status 2, also under pm2', async () => {
-  const old = `data:text/javascript,Object.defineProperty(process.versions, 'node', { value: '20.1.0' })`;
-  const child = fork(main, ['worker'], { execArgv: ['--import', old], env: {}, silent: true });
+test.each([
+  ['an old Node', '20.1.0', 'this is Node 20.1.0, expected 22.19 or newer'],
+  ['a missing setting', process.versions.node, 'WAREHOUSE_DATABASE_URL'],
+])('%s ends a worker with a sentence and status 2, also under pm2', async (_, version, sentence) => {
+  // pm2 listens on the channel of the process: one that only sets its exit status stays for ever.
+  const start = `process.on('message', () => {}); Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
+  const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(start)}`];
+  const child = fork(main, ['worker'], { execArgv, env: {}, silent: true });
+  onTestFinished(() => void child.kill('SIGKILL'));
   const said: string[] = [];
   child.stderr?.setEncoding('utf8').on('data', (text: string) => said.push(text));
   expect(await once(child, 'close')).toEqual([2, null]);
-  expect(said.join('')).toContain('this is Node 20.1.0, expected 22.19 or newer');
+  expect(said.join('')).toContain(sentence);
 });
 
 test('no hint starts a stranger’s package by npx', async () => {
