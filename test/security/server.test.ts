@@ -262,6 +262,18 @@ test('one report serves all who ask within its time, a failure nobody', async ()
   await expect(report()).rejects.toThrow('down');
   fails = false;
   expect(await report()).toBe(4);
+  // One that takes a minute is kept from its end on.
+  const slow = cached(
+    async () => {
+      now += 60_000;
+      return now;
+    },
+    5000,
+    () => now,
+  );
+  const first = await slow();
+  now += 4999;
+  expect(await slow()).toBe(first);
 });
 
 test('doctor warns of a .env that other users can read', async () => {
