@@ -23,6 +23,12 @@ test('a dry run says windows and requests; --gaps reads only what is lacking', a
     select a.id from sync.export_windows a join sync.export_windows b on a.id < b.id
       and tstzrange(a.start_at, a.end_at) && tstzrange(b.start_at, b.end_at)`);
   expect(overlap).toEqual([]);
+  // An open gap is read, although the ledger lacks nothing.
+  const gaps = 'sync.open_gaps (axis, start_at, end_at, kind, reason)';
+  await world.warehouse(`insert into ${gaps} values ('created', '2026-03-10', '2026-03-10 06:00', 'failed', '')`);
+  expect(await planned('--gaps')).toMatch(/^1 window, .*:\n {2}2026-03-\d\d … 2026-03-\d\d\n/);
+  expect(await world.run('backfill-reviews', { gaps: true })).toMatchObject({ outcome: 'done' });
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
   // Without --gaps, days that were read are read again.
   expect(await planned(...some)).toMatch(both);
   await world.warehouse(`delete from sync.export_windows where start_at >= '2026-05-01T00:00:00+09:00'`);
