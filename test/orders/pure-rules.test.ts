@@ -389,11 +389,13 @@ describe('what counts as the same', () => {
     expect(isShownAs({ cents, currency_iso: 'KRW' }, ours, unit)).toBe(isSame);
   });
 
-  test('the first amount that agrees tells the unit of a service, and those of 0 tell none', () => {
+  test('the unit in which most amounts agree is that of a service; those of 0 tell none', () => {
     const amount = (text: string, cents: number) => ({ amount: text, shown: { cents, currency_iso: 'KRW' } });
     expect(moneyUnitOf([])).toBeUndefined();
     expect(moneyUnitOf([amount('0', 0), amount('0.00', 0)])).toBeUndefined();
     expect(moneyUnitOf([amount('5', 7)])).toBeUndefined();
+    // 0.001 that is shown as 1 agrees in any unit.
+    expect(moneyUnitOf([amount('0.001', 1), amount('18.6', 18_600)])).toBe(1000);
     // Somebody has changed the first one there.
     expect(moneyUnitOf([amount('5', 7), amount('19900', 1_990_000), amount('100', 100)])).toBe(100);
   });

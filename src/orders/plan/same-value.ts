@@ -58,13 +58,16 @@ export type MoneyUnit = 1 | 100 | 1000;
 const units: readonly MoneyUnit[] = [100, 1, 1000];
 
 /**
- * The unit in which a service counts, by amounts that it was sent and shows: the unit in which the first one agrees. Undefined
- * if every amount is 0, or none agrees in any unit.
+ * The unit in which a service counts, by amounts that it was sent and shows: the unit in which most of them agree, since 0.001
+ * that is shown as 1 agrees in each. Undefined if every amount is 0, or none agrees in any unit.
  */
-export const moneyUnitOf = (sent: readonly { amount: string; shown: MoneyAmount | null }[]): MoneyUnit | undefined =>
-  sent.flatMap(({ amount, shown }) =>
+export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount | null }[]): MoneyUnit | undefined {
+  const votes = sent.flatMap(({ amount, shown }) =>
     Number(amount) === 0 ? [] : units.filter((unit) => isShownAs(shown, amount, unit)),
-  )[0];
+  );
+  const count = (unit: MoneyUnit) => votes.filter((one) => one === unit).length;
+  return votes.length === 0 ? undefined : units.toSorted((a, b) => count(b) - count(a))[0];
+}
 
 /** Whether the service shows the amount. @param unit undefined: in any unit, since nobody knows its unit. */
 export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit | undefined): boolean =>
