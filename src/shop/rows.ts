@@ -13,7 +13,7 @@ export type Read<T> = { row: T } | { fault: string };
 
 class RowFault extends Error {}
 
-/** The service and the shop may compose the characters of a product's code differently. */
+/** The queries and the service may compose the characters of a code of a product or a member grade differently. */
 const normalCode = (code: string | undefined) => (code === undefined ? undefined : normalText(code));
 
 /** Empty text means the same as null: sent as a code it would name every record. */
@@ -155,7 +155,7 @@ const orders = {
   userName: may('user_name', 'text', words),
   userPhone: may('user_phone', 'text', words),
   userEmail: may('user_email', 'text', words),
-  userGradeCode: may('user_grade_code', 'key', text),
+  userGradeCode: may('user_grade_code', 'key', words),
   storeName: may('store_name', 'text', words),
   orderDevice: may('order_device', 'text', oneOf('pc', 'mobile')),
   mileage: may('mileage', 'integer', integer(-2_147_483_648, 2_147_483_647)),
@@ -185,7 +185,7 @@ const categories = {
 };
 
 const grades = {
-  code: must('code', 'key', code),
+  code: must('code', 'key', (raw, name) => normalText(code(raw, name))),
   name: must('name', 'text', requiredWords),
   iconUrl: may('icon_url', 'text', text),
 };

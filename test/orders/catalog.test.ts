@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { learnProducts } from '../../src/warehouse/orders/products.ts';
+import { learnProducts, productIds } from '../../src/warehouse/orders/products.ts';
 import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-world.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
 import { orderDeps } from '../harness/sync-orders.ts';
@@ -231,8 +231,9 @@ test('a product that no review names is learned from 3,000 orders of the service
 
 test('an order carries its customer’s grade, also one that is made again or retried', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
-  await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold');
-    alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'G2')`);
+  // Its code is in another form of Unicode in orders.sql.
+  await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('É2', 'Gold');
+    alter table o add column user_grade_code text; insert into o (code, user_grade_code) values ('A', 'É2 ')`);
   const gradesOfOrders = () =>
     world.atService(`select g.name from reference_service.orders o
       left join reference_service.user_grades g on g.id = o.user_grade_id order by o.code`);
@@ -343,7 +344,7 @@ test('a product is stored when it is named again; the higher of two ids counts',
   const learn = (warehouse: typeof here, ...ids: number[]) =>
     learnProducts(
       warehouse,
-      ids.map((product_id) => ({ product_code: 'P', product_id })),
+      ids.map((product_id, n) => ({ product_code: n % 2 ? 'E\u0301 ' : '\u00c9', product_id })),
     );
   await ask('alter table sync.product_links rename to elsewhere');
   await expect(learn(here, 7)).rejects.toThrow('product_links');
@@ -358,5 +359,6 @@ test('a product is stored when it is named again; the higher of two ids counts',
   ] as const) {
     await learn(warehouse, ...ids);
     expect(await ask('select product_id::integer as id from sync.product_links')).toEqual(known ? [{ id: known }] : []);
+    expect(await productIds(here.db, ['E\u0301'])).toEqual(new Map(known ? [['\u00c9', known]] : []));
   }
 });

@@ -1,4 +1,4 @@
-import { isUsableCode } from '../../base/codes.ts';
+import { isUsableCode, normalText } from '../../base/codes.ts';
 import type { Counts } from '../../base/counts.ts';
 import { contentKey } from '../../base/json-text.ts';
 import type { CallOptions } from '../../review-api/index.ts';
@@ -47,7 +47,7 @@ export async function openCatalog<T extends { code: string }>(
     /** The records that can be pushed. */
     byCode,
     /** The codes of all rows. */
-    codes: new Set(rows.map(({ row }) => row.code).filter(isUsableCode)),
+    codes: new Set(rows.map(({ row }) => row.code).filter(isUsableCode).map(normalText)),
     links,
     fail,
     isCleared,
@@ -93,7 +93,7 @@ export function readCatalogRows<T extends { code: string }>(
 ) {
   const byCode = new Map<string, T>();
   const deadLetters: NewDeadLetter[] = [];
-  const keyOf = ({ row }: CatalogRow) => (isUsableCode(row.code) ? row.code.trim() : contentKey(row));
+  const keyOf = ({ row }: CatalogRow) => (isUsableCode(row.code) ? normalText(row.code) : contentKey(row));
   for (const [key, same] of Map.groupBy(rows, keyOf)) {
     const [first] = same as [CatalogRow];
     const result = first.fault === undefined ? read(first.row) : { fault: first.fault };
