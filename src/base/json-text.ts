@@ -39,6 +39,25 @@ export function storableRecord(bytes: Buffer): string | undefined {
   );
 }
 
+/** An exponent of three digits, or three hundred digits, counted once in a row: a text of a customer may be all digits. */
+export const mayBeEndless = (json: Buffer) => /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/.test(json.toString('latin1'));
+
+/**
+ * A number of the record that JavaScript cannot hold; undefined if there is none. Postgres would write it out: eight characters
+ * such as `1e131071` become 131,072 digits, pg_dump fails, and a comparison of many of them takes gigabytes.
+ */
+export function endlessNumber(record: Buffer): string | undefined {
+  let found: string | undefined;
+  if (!mayBeEndless(record)) return undefined;
+  JSON.parse(record.toString(), (_key, value: unknown, context?: { source?: string }) => {
+    const { source = '' } = context ?? {};
+    const exponent = Math.abs(Number(/e(.*)$/i.exec(source)?.[1] ?? 0));
+    if (typeof value === 'number' && (!Number.isFinite(value) || exponent > 324)) found = source;
+    return value;
+  });
+  return found;
+}
+
 /** TypeScript does not know it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 

@@ -1,5 +1,14 @@
 import { describeError } from '../../base/errors.ts';
-import { isRecord, printed, splitRecords, usableId, withField, withoutLinks } from '../../base/json-text.ts';
+import {
+  endlessNumber,
+  isRecord,
+  mayBeEndless,
+  printed,
+  splitRecords,
+  usableId,
+  withField,
+  withoutLinks,
+} from '../../base/json-text.ts';
 import { shownValue } from '../../base/mask.ts';
 import { isoOf, isWithin, localPeriod, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import {
@@ -232,27 +241,16 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
 /** Services send codes as numbers, and scores as texts. */
 const isTextOrNumber = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 
-/**
- * Records with a number that JavaScript cannot hold, and why each is at fault. Postgres would write it out: eight characters
- * such as `1e131071` become 131,072 digits, and then pg_dump fails.
- */
+/** Records with a number that Postgres must not get, and why each is at fault. */
 function endlessNumbers(rawBody: Buffer): Map<number, string> {
   const found = new Map<number, string>();
-  if (!mayBeEndless.test(rawBody.toString('latin1'))) return found;
+  if (!mayBeEndless(rawBody)) return found;
   for (const [index, record] of splitRecords(rawBody).entries()) {
-    JSON.parse(record.toString(), (_key, value: unknown, context?: { source?: string }) => {
-      const { source = '' } = context ?? {};
-      const exponent = Math.abs(Number(/e(.*)$/i.exec(source)?.[1] ?? 0));
-      if (typeof value === 'number' && (!Number.isFinite(value) || exponent > 324))
-        found.set(index, `expected finite numbers, found ${shownValue(source)}`);
-      return value;
-    });
+    const number = endlessNumber(record);
+    if (number !== undefined) found.set(index, `expected finite numbers, found ${shownValue(number)}`);
   }
   return found;
 }
-
-/** An exponent of three digits, or three hundred digits, counted once in a row: a text of a customer may be all digits. */
-const mayBeEndless = /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/;
 
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 

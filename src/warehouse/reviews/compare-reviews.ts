@@ -1,4 +1,4 @@
-import { storableRecord, usableId } from '../../base/json-text.ts';
+import { endlessNumber, storableRecord, usableId } from '../../base/json-text.ts';
 import { orRefusal, plannedRowsOf, type Warehouse } from '../index.ts';
 import { type RawPage, recordsOf } from './land-reviews.ts';
 import { notInLists } from './review-columns.ts';
@@ -30,8 +30,10 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
 }
 
 /** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
-export const compareOne = (warehouse: Warehouse, record: Buffer, since?: Date) =>
-  compareRecord(warehouse, { bytes: record, json: storableRecord(record) }, null, since);
+export function compareOne(warehouse: Warehouse, record: Buffer, since?: Date): Promise<Difference[]> {
+  const json = endlessNumber(record) === undefined ? storableRecord(record) : undefined;
+  return compareRecord(warehouse, { bytes: record, json }, null, since);
+}
 
 async function compareRecord(
   warehouse: Warehouse,
