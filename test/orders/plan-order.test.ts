@@ -108,6 +108,8 @@ describe('the fields of an order', () => {
     expect(fieldsOf({ shown: atService({ code: ' a' }) })).toEqual([]);
     expect(fieldsOf({ shown: atService({ username: 'kim' }) })).toEqual([]);
     expect(fieldsOf({ shop: ofShop({ user_name: 'kim' }), shown: atService({ username: 'kim' }) })).toEqual([]);
+    const contact = { user_email: 'Kim@Example.com', user_phone: '010-1234 5678' };
+    expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '01012345678' }) })).toEqual([]);
   });
 
   test.each<[string, Partial<OrderDetail>]>([
@@ -145,6 +147,16 @@ describe('the fields of an order', () => {
     expect(found.fields).toMatchObject([{ field: 'total_price', shop: '12.50', isShown: false }]);
     expect(isDifferent(found)).toBe(false);
     expect(isDifferent(difference({ shown: atService({ created_at: null }) }))).toBe(false);
+  });
+
+  test.each([1, 100, 1000])('a factor of 100 is a difference at a service that shows %i cents a unit', (unit) => {
+    // The queries gave hundredths once, and are corrected.
+    const price = { cents: 1_990_000 * unit, currency_iso: 'KRW' };
+    const shop = ofShop({ total_price: '19900' }, [{ price: '19900' }]);
+    const lines = [link('1', 11, { content: { ...link('1', 11).content, price: '1990000' } })];
+    const given = { shop, shown: atService({ total_price: price, sub_orders: [subOrder({ price })] }), lines };
+    expect(fieldsOf(given)).toEqual(['total_price']);
+    expect(difference(given).subOrders.matched).toMatchObject([{ body: { price: '19900' } }]);
   });
 
   test('a grade that is not linked yet is no difference, and keeps what was sent before', () => {
