@@ -1,14 +1,16 @@
-import { normalText } from '../../base/codes.ts';
 import { withoutEntities } from '../../base/html-entities.ts';
 import { parseInstant } from '../../base/time/span.ts';
 import type { MoneyAmount } from '../../review-api/index.ts';
 
 /**
- * A text as a person reads it, by which both ends are compared: a service may compose its characters, take off or join
- * spaces, and escape it for HTML (docs/service-facts.md), as the shop may have done before.
+ * A text as a person reads it, by which both ends are compared: a service may compose its characters, write full-width ones
+ * as usual ones, take off or join spaces, and escape it for HTML (docs/service-facts.md), as the shop may have done before.
  */
 export const plainText = (text: string): string =>
-  normalText(withoutEntities(text.replaceAll(/&(?:amp;)+/gi, '&')).replaceAll(/\s+/g, ' '));
+  withoutEntities(text.replaceAll(/&(?:amp;)+/gi, '&'))
+    .normalize('NFKC')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
 
 /** Whether both ends show the same text; null: none. */
 export const isSameText = (theirs: string | null, ours: string | null): boolean =>
