@@ -47,7 +47,7 @@ export async function openCatalog<T extends { code: string }>(
     /** The records that can be pushed. */
     byCode,
     /** The codes of all rows. */
-    codes: new Set(rows.map(({ row }) => row.code).filter(isUsableCode).map(normalText)),
+    codes: new Set(rows.flatMap(({ row }) => (isUsableCode(row.code) ? normalText(row.code) : []))),
     links,
     fail,
     isCleared,
