@@ -42,4 +42,10 @@ test('a feed that writes codes otherwise names pushed orders; a new one waits fo
   await writeQueries(folder, { changed_orders: feeds.twice });
   await world.shop(`update o set total_price = 8, updated_at = now() where code = 'Ab1'`);
   expect(await world.sync()).toMatchObject({ orders_pushed: 1, orders_gone: 0 });
+  // An order that the shop deletes and wipes loses its contact.
+  await writeQueries(folder, { changed_orders: feeds.otherwise });
+  await world.shop(`update o set deleted_at = now(), user_email = null, updated_at = now() where code = 'Ab1'`);
+  await world.sync();
+  const contact = `select user_email from reference_service.orders where code = 'Ab1'`;
+  expect(await world.atService(contact)).toEqual([{ user_email: null }]);
 });
