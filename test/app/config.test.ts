@@ -35,11 +35,11 @@ const example = readFileSync(join(import.meta.dirname, '../../.env.example'), 'u
 
 describe('readConfig', () => {
   test('a variable whose name is nearly one of ours stops the command', async () => {
-    const typos = { ORDER_DELETE: 'send', ORDER_CONTCAT_MAX_AGE_DAYS: '0', Order_Rescan_Days: '3' };
+    const typos = { ORDER_DELETE: 'send', ORDER_CONTCAT_MAX_AGE_DAYS: '0', Order_Rescan_Dayz: '3' };
     const end = await runCli(['status'], { ...right, ...typos });
     expect(end).toMatchObject({ status: 2, stdout: '' });
     expect(end.stderr).toMatch(
-      /3 environment .*\n {2}ORDER_DELETE is not read: expected ORDER_DELETES\n.*CONTCAT_MAX_AGE_DAYS is not read: expected ORDER_CONTACT_MAX_AGE_DAYS\n.*Order_Rescan_Days .* ORDER_RESCAN_DAYS\n/,
+      /3 environment .*\n {2}ORDER_DELETE is not read: expected ORDER_DELETES\n.*CONTCAT_MAX_AGE_DAYS is not read: expected ORDER_CONTACT_MAX_AGE_DAYS\n.*Order_Rescan_Dayz .* ORDER_RESCAN_DAYS\n/,
     );
     // Others have variables of their own; and what is set in its right name is no typo.
     const others = { PATH: '/bin', HOSTS: 'x', PORTS: '1', ORDER_TABLE: 'o', REVIEW_API: 'x', ORDER_DELETE: 'x' };

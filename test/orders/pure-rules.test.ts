@@ -243,6 +243,20 @@ test('contact that the service keeps is named, and no stand-in for a name', () =
   expect(deadLetters).toMatchObject([{ key: 'A', reason }]);
 });
 
+test('copies are looked for until an hour after the creation, and not once something failed', () => {
+  const content = { product_id: 7, price: '5', product_options: {} };
+  const after = (minutes: number, failures: OrderMemory['failures'] = []) => {
+    const linkedAt = new Date(Date.now() - minutes * 60_000);
+    const lines = [{ lineCode: '1', subOrderId: 4, content, isOurs: true, idsBefore: [3], linkedAt }];
+    const accepted = { body: {}, detail: {} } as unknown as OrderMemory['accepted'];
+    const record = recorded({ accepted, lines, failures });
+    return [record.lines[0]?.idsBefore, record.dueAfterMs];
+  };
+  expect(after(59)).toEqual([[3], 3_600_000]);
+  expect(after(60)).toEqual([null, null]);
+  expect(after(60, [{ lineCode: '1', reason: 'r', failure: 'transient' }])).toEqual([[3], 0]);
+});
+
 test('failures are counted while the order is the same, and a change begins again', () => {
   const failed = (fingerprint: string) =>
     recorded({ stop: { reason: '500', failure: 'transient' } }, { fingerprint, failedPushes: 3 });
