@@ -361,4 +361,7 @@ test('a product is stored when it is named again; the higher of two ids counts',
     expect(await ask('select product_id::integer as id from sync.product_links')).toEqual(known ? [{ id: known }] : []);
     expect(await productIds(here.db, ['E\u0301'])).toEqual(new Map(known ? [['\u00c9', known]] : []));
   }
+  // The shop and the service compose the characters of a code differently.
+  await learnProducts(here, [{ product_code: '신발', product_id: 7 }]);
+  expect(await productIds(here.db, ['신발'.normalize('NFD')])).toEqual(new Map([['신발', 7]]));
 });
