@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
 import { backfillReviews } from '../../jobs/backfill-reviews.ts';
+import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
@@ -130,6 +131,12 @@ test('a run of which steps failed names three of the reasons, and keeps its end'
   expect(await syncCatalog.conclude(app, run, end, app.abort.signal)).toEqual(report);
   await finishRun(app.warehouse.db, id, { outcome: 'failed', error: 'the queue was lost after that' });
   expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
+  // Nor is a problem, such as removals that are held back.
+  await world.warehouse(`update sync.dead_letters set kind = 'order', payload = '{"removals_held": 2}'`);
+  expect(await rescanOrders.conclude(app, run, end, app.abort.signal)).toMatchObject({
+    reason: 'steps-failed',
+    error: expect.stringMatching(/^2 removals .* steps failed/),
+  });
 });
 
 const following = (signal: AbortSignal): Following => ({ onProgress() {}, onRetry() {}, signal });

@@ -9,7 +9,7 @@ import {
   waitingLines,
 } from '../../src/warehouse/orders/due-orders.ts';
 import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
-import { alikeOrders } from '../../src/warehouse/orders/order-links.ts';
+import { alikeOrders, makeAlikeDue } from '../../src/warehouse/orders/order-links.ts';
 import { allReadBy, noteOrderQueries, orderQueriesState } from '../../src/warehouse/orders/order-queries.ts';
 import { createWarehouse } from '../harness/warehouse.ts';
 
@@ -138,6 +138,12 @@ test('an order of the same code goes before while something of it is left, or ma
   const asked = states.map(([state = '']) => state.toUpperCase());
   const before = (await alikeOrders(warehouse.db, asked)).map(({ code }) => code);
   expect(before.sort()).toEqual(['due', 'known', 'leased', 'masked', 'with a sub-order']);
+  await ask(`insert into sync.order_links (order_code) values ('KNOWN'), ('other')`);
+  await ask('update sync.order_links set due_at = null');
+  await makeAlikeDue(warehouse.db, 'KNOWN', ['known']);
+  expect(await ask('select order_code from sync.order_links where due_at is not null')).toEqual([
+    { order_code: 'known' },
+  ]);
 });
 
 test('a backfill by earlier queries does not end the notice of the changed ones', async () => {
