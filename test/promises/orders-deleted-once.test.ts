@@ -68,6 +68,9 @@ test('an order that both ends have lost stays remembered while ORDER_DELETES is 
 test('a deleted order is looked up by its code, and nothing is remembered of it', async ({ world }) => {
   await world.place(order('A', line('1', 7), line('2', 'unknown')), order('LOST'));
   await world.shop(`insert into l (order_code, line_code) values ('A', 'without product')`);
+  // What closed before keeps its date, discarded or not.
+  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload, resolved_at, is_discarded)
+    select 'order_line', 'A/' || d, 'A', 'old', '{}', '2026-01-01', d from unnest(array[true, false]) d`);
   await world.sync();
   // Links of orders and of lines, waiting lines, and open dead letters.
   const remembered = async () => {
@@ -94,4 +97,5 @@ test('a deleted order is looked up by its code, and nothing is remembered of it'
   expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
   expect(world.writes()).toMatchObject([{ method: 'DELETE' }]);
   expect([await world.codesAtService(), await remembered()]).toEqual([[], [0, 0, 0, 0]]);
+  expect(await world.warehouse(`select from sync.dead_letters where resolved_at = '2026-01-01'`)).toHaveLength(2);
 });

@@ -58,7 +58,9 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   await world.shop(`update o set created_at = 'infinity'`);
   expect(await verdict(world)).toBe('unknown');
   // What was never accepted, and what is known to be gone, shows nothing.
+  await world.shop(`update o set created_at = '2001-01-01'`);
   await world.warehouse(`update sync.order_links set order_id = null where order_code <> 'O5'`);
+  expect(await verdict(world)).toBe('other');
   await world.warehouse(`update sync.order_links set absent_since = now() where order_code = 'O5'`);
   expect(await verdict(world)).toBe('unknown');
 });

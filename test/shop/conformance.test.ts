@@ -89,6 +89,17 @@ describe.each(shopServers)('$name', (server) => {
     },
   );
 
+  test('a page of changes has each code once, with its newest change, the newest last', async () => {
+    const database = await tables(server, 'instant');
+    await addOrders(database, ['A', 'B', 'A'], (n) => n);
+    const shop = await openTables(database, queries, 'UTC');
+    const { keys } = await shop.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 9 });
+    expect(keys.map(({ at, code }) => [code, at.slice(14, 16)])).toEqual([
+      ['B', '01'],
+      ['A', '02'],
+    ]);
+  });
+
   test.each(['instant', 'local'] as const)(
     'a walk keeps within its range of dates (%s), the end left out',
     async (kind) => {
