@@ -1,7 +1,8 @@
 import { expect } from 'vitest';
 import { type SentRequest, showOrder } from '../../src/orders/compare/show-order.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
-import { encodeParams, optionPairs } from '../../src/review-api/http/encode.ts';
+import { encodeParams } from '../../src/review-api/http/send.ts';
+import { optionPairs } from '../../src/review-api/resources/resource.ts';
 import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';
 import { line, order, type ShopOrder, orderTest as test } from '../harness/order-world.ts';
 import { testSeed } from '../harness/sampled.ts';

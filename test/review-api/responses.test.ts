@@ -37,7 +37,7 @@ const tooBig = 'a number beyond 2^53 - 1';
 
 test.each<[detail: string, call: ApiCall, body: unknown]>([
   ['expected JSON, got HTML with status 200; Maintenance', page, html],
-  ['expected an array as a list, got object', page, { data: [] }],
+  ['expected an array, got object', page, { data: [] }],
   ['expected no error, got one with status 200; error: busy', page, { error: 'busy' }],
   ['expected JSON, got an empty body with status 200', page, undefined],
   ['expected JSON, got text with status 200', page, '[]<!DOCTYPE html><html>A critical error on this website</html>'],

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { outcomeOf } from '../../src/review-api/http/outcome.ts';
 import {
   asksToWait,
+  attemptsAfter,
   backoffOf,
   type Failure,
   isUnknown,
   limitsOf,
-  mayRepeat,
   ownWait,
 } from '../../src/review-api/http/retry-policy.ts';
 import type { Reply } from '../../src/review-api/http/send.ts';
@@ -21,8 +21,8 @@ function next(failure: Failure, call: object = {}, spent: object = {}, limits = 
   const all = { ...first, ...spent };
   if (isUnknown(failure, call)) return 'unknown outcome';
   const backoffMs = backoffOf(all.number, 0.5, limits);
-  const waitMs = mayRepeat(failure, call, all, limits) ? ownWait(failure, backoffMs, call, all, limits) : undefined;
-  return waitMs ?? 'end';
+  if (all.number >= attemptsAfter(failure, call, limits)) return 'end';
+  return ownWait(failure, backoffMs, call, all.spentMs, limits) ?? 'end';
 }
 
 test('the backoff doubles up to its ceiling, and is a random part of it', () => {
@@ -117,7 +117,7 @@ test.each<[what: string, failure: Failure, call: object, spent: object, next: un
   ['malformed answers four times only', { kind: 'malformed' }, {}, { number: 4 }, 'end'],
   ['no wait exceeds what is left', failed, { giveUpAfterMs: 32_999 }, spent, 'end'],
   ['a wait up to what is left', failed, { giveUpAfterMs: 33_000 }, spent, 8_000],
-  ['a creation that was not sent', { kind: 'unsent', permanent: false }, creation, {}, 250],
+  ['a creation that was not sent', { kind: 'unsent' }, creation, {}, 250],
   ['a creation that met a 429', limited(), creation, {}, 250],
   ...(['lost', 'failed', 'malformed'] as const).map((kind): [string, Failure, object, object, unknown] => [
     `a creation whose response is ${kind}`,

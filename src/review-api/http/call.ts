@@ -1,15 +1,12 @@
-/** Value of a parameter. `undefined` is left out; `null` is sent as an empty value, which clears the field. */
-export type ParamValue =
-  | string
-  | number
-  | null
-  | undefined
-  | readonly string[]
-  | readonly Readonly<Record<string, string | number | undefined>>[];
+type Text = string | number | undefined;
 
-export type Params = Readonly<Record<string, ParamValue>>;
-
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+/**
+ * Parameters by name. `undefined` is left out; `null` is sent as an empty value, which clears the field. A list of objects
+ * has the parameters of each item.
+ */
+export type Params = Readonly<
+  Record<string, Text | null | readonly string[] | readonly Readonly<Record<string, Text>>[]>
+>;
 
 /** Options of a single call. */
 export type CallOptions = {
@@ -33,24 +30,23 @@ export type CallOptions = {
 
 /** One operation of the service, without token, retries and encoding. */
 export type Call = CallOptions & {
-  method: Method;
+  method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   /** Path below the base address. It appears in logs and errors, so it holds neither a code nor a customer's data. */
   path: string;
   params?: Params;
   /** Whether sending it twice has the same effect as sending it once. Default true. */
   repeatable?: boolean;
-  /** Whether a 404 is a success: it is for deletes (docs/service-facts.md). */
-  notFoundIsSuccess?: boolean;
   /** Whether the response must show the present state, and not what a cache has kept. */
   isOfNow?: boolean;
   /** Names of the parameters that say something about a customer: no error shows their values. */
   privateParams?: readonly string[];
 };
 
-/** A whole response with a status that counts as success. */
+export const tokenPath = '/oauth/token';
+
+/** A response with its head; the body is decoded and has no byte order mark. */
 export type HttpResponse = {
   status: number;
-  /** The body, decoded and without a byte order mark. */
   bytes: Buffer;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;

@@ -2,28 +2,22 @@ import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import { sleep, withTimeout } from '../../base/timeout.ts';
 import { AuthenticationError } from '../review-api-errors.ts';
-import type { Call, HttpResponse, Send } from './call.ts';
+import { type Call, type HttpResponse, type Send, tokenPath } from './call.ts';
 import { readToken } from './decode.ts';
 import type { ReviewApiOptions, ReviewApiStats } from './options.ts';
-import { errorOf, type Outcome, outcomeOf, tokenPath } from './outcome.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 import {
   asksToWait,
+  attemptsAfter,
   backoffOf,
+  errorOf,
   type Failure,
   isUnknown,
   limitsOf,
-  mayRepeat,
   ownWait,
-  type Spent,
-  type WaitAsked,
 } from './retry-policy.ts';
 import { openSend } from './send.ts';
 import { hold, isHeld, look, openSession, renewToken, type Token, untilFree, validToken } from './session.ts';
-
-const defaultTimeoutMs = 60_000;
-
-/** The largest body that is read, in bytes. A page of 100 reviews has about 140 kB. */
-const defaultMaxBodyBytes = 8 * 1024 * 1024;
 
 /**
  * Opens what sends calls to the review service. The life of a call:
@@ -35,16 +29,7 @@ const defaultMaxBodyBytes = 8 * 1024 * 1024;
  * 5. `waitAfter`: after a failure it ends, or waits, alone (retry-policy.ts) or with all other requests, and goes on with 1.
  */
 export function openHttpClient(options: ReviewApiOptions) {
-  const { concurrency = 8, signal: aborted = new AbortController().signal } = options;
-  // The message does not quote the value: it may be a secret.
-  for (const name of ['clientId', 'clientSecret'] as const)
-    if (typeof options[name] !== 'string' || !options[name])
-      throw new TypeError(`expected a ${name} that is not empty`);
-  if (!Number.isSafeInteger(concurrency) || concurrency < 1) {
-    throw new TypeError(`expected concurrency to be a positive integer, got ${concurrency}`);
-  }
-  const closing = new AbortController();
-  const client = newClient(options, concurrency, aborted, closing.signal);
+  const client = newClient(options);
   const send: Send = (call, read) =>
     untilEnd(client, call, () => inSlot(client, (free) => authorized(client, call, read, free)));
   return {
@@ -52,7 +37,7 @@ export function openHttpClient(options: ReviewApiOptions) {
     authenticate: () => requireToken(client),
     stats: (): ReviewApiStats => ({ ...client.stats }),
     close(): Promise<void> {
-      closing.abort(new Error('the client of the review service was closed'));
+      client.closing.abort(new Error('the client of the review service was closed'));
       return client.http.close();
     },
   };
@@ -60,26 +45,47 @@ export function openHttpClient(options: ReviewApiOptions) {
 
 type Client = ReturnType<typeof newClient>;
 
-/** What the requests of one client share. */
-function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSignal, closing: AbortSignal) {
-  const { baseUrl, clientId, clientSecret, now = Date.now } = options;
-  const { timeoutMs = defaultTimeoutMs, maxBodyBytes = defaultMaxBodyBytes } = options;
+/** What the requests of one client share. A page of 100 reviews has about 140 kB: bodies may have 8 MiB. */
+function newClient(options: ReviewApiOptions) {
+  const { baseUrl, clientId, clientSecret, concurrency: slots = 8, now = Date.now } = options;
+  const {
+    timeoutMs = 60_000,
+    maxBodyBytes = 8 * 1024 * 1024,
+    signal: aborted = new AbortController().signal,
+  } = options;
+  // The message does not quote the value: it may be a secret.
+  for (const name of ['clientId', 'clientSecret'] as const)
+    if (typeof options[name] !== 'string' || !options[name])
+      throw new TypeError(`expected a ${name} that is not empty`);
+  if (!Number.isSafeInteger(slots) || slots < 1) {
+    throw new TypeError(`expected concurrency to be a positive integer, got ${slots}`);
+  }
+  const closing = new AbortController();
   /** Ends waits; requests in flight run on until `aborted`. */
-  const stopped = AbortSignal.any([aborted, closing]);
+  const stopped = AbortSignal.any([aborted, closing.signal]);
   setMaxListeners(0, aborted, stopped);
-  const onWait = (forMs: number, reason: string) => reportWait({ options, now }, 'warn', forMs, reason);
+  const reportWait = (level: 'debug' | 'info' | 'warn', forMs: number, reason: string) => {
+    const untilMs = now() + forMs;
+    options.log?.[level]({ until: new Date(untilMs) }, reason);
+    options.onWait?.({ untilMs, reason });
+  };
   // Repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
   const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const tokenCall: Call = { method: 'POST', path: tokenPath, params };
-  const stats: ReviewApiStats = { requests: 0, retries: 0, oldestMs: 0 };
   return {
     options,
     now,
+    closing,
     stopped,
+    reportWait,
     tokenCall,
-    stats,
+    stats: { requests: 0, retries: 0, oldestMs: 0 },
     http: openSend({ baseUrl, slots, timeoutMs, maxBodyBytes, aborted, now }),
-    session: openSession(options.session, { stopped, now, onWait }),
+    session: openSession(options.session, {
+      stopped,
+      now,
+      onWait: (forMs, reason) => reportWait('warn', forMs, reason),
+    }),
     slots: pLimit(slots),
     limits: limitsOf(options.retry),
     /** A request for the overview that shows whether all requests have to wait. No other one is sent meanwhile. */
@@ -103,6 +109,9 @@ function newClient(options: ReviewApiOptions, slots: number, aborted: AbortSigna
 
 /** One attempt. `isStored`: a cache answered a GET. `durationMs` has no waits in it. */
 type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; durationMs: number };
+
+/** What a call has cost so far. `spentMs`: failed attempts other than a 429, and the waits of this request alone. */
+type Spent = { attempts: number; spentMs: number; hasHeld: boolean };
 
 /** How long no request is sent with credentials that the service has refused for all, in milliseconds. */
 const refusalMs = 10_000;
@@ -141,13 +150,14 @@ async function requireToken(client: Client): Promise<void> {
 }
 
 async function renew(client: Client): Promise<Attempt<unknown>> {
-  let sent: Attempt<ReturnType<typeof readToken>> | undefined;
+  // Without a request another process has obtained a token.
+  let sent: Attempt<unknown> = { outcome: { kind: 'success', status: 200, value: 0 }, isStored: false, durationMs: 0 };
   await renewToken(client.session, async () => {
-    sent = await attempt(client, client.tokenCall, readToken);
-    return sent.outcome.kind === 'success' ? sent.outcome.value : undefined;
+    const { outcome, ...at } = await attempt(client, client.tokenCall, readToken);
+    sent = { outcome, ...at };
+    return outcome.kind === 'success' ? outcome.value : undefined;
   });
-  // Another process has obtained one.
-  return sent ?? { outcome: { kind: 'success', value: undefined }, isStored: false, durationMs: 0 };
+  return sent;
 }
 
 /** For a while no other request has to find out that the service refuses the credentials. */
@@ -158,10 +168,9 @@ function refuseAll(client: Client, error: AuthenticationError): AuthenticationEr
 
 /** Sends attempts until the call ends. */
 async function untilEnd<T>(client: Client, call: Call, send: () => Promise<Attempt<T>>): Promise<T> {
-  for (const spent: Spent = { number: 1, spentMs: 0, hasHeld: false }; ; spent.number += 1) {
+  for (const spent: Spent = { attempts: 1, spentMs: 0, hasHeld: false }; ; spent.attempts += 1) {
     const { outcome, durationMs } = await send();
     if (outcome.kind === 'success') return outcome.value;
-    if (outcome.kind === 'refused' || outcome.kind === 'token-refused') throw errorOf(call, outcome, spent.number);
     if (outcome.kind !== 'limited') spent.spentMs += durationMs;
     await waitAfter(client, call, outcome, spent);
   }
@@ -187,11 +196,11 @@ async function authorized<T>(
       const token = validToken(client.session);
       if (!token) return undefined;
       const isFirst = token.isOurs && token.uses === 0;
-      return { token, isFirst, ...(await attempt(client, call, read, { token, free })) };
+      return { token, isFirst, ...(await attempt(client, call, read, token, free)) };
     });
     if (!sent) continue;
     if (sent.outcome.kind === 'token-refused') {
-      const end = sent.isFirst ? await prove(client, call, sent) : undefined;
+      const end = sent.isFirst ? await prove(client, call, sent, sent.outcome) : undefined;
       if (end) return end;
       sent.token.isRefused = true;
     } else if (sent.isStored && !isAgain && client.isCacheObedient) isAgain = true;
@@ -213,18 +222,16 @@ async function prove<T>(
   client: Client,
   call: Call,
   sent: Attempt<T> & { token: Token },
+  refused: Failure,
 ): Promise<Attempt<T> | undefined> {
-  const { outcome, ...at } = await inTurn(client, proofCall, () =>
-    attempt(client, proofCall, () => undefined, { token: sent.token }),
-  );
+  const { outcome, ...at } = await inTurn(client, proofCall, () => attempt(client, proofCall, () => {}, sent.token));
   if (outcome.kind === 'success' || outcome.kind === 'refused') return sent;
   // A call that was refused has changed nothing: the failure of another request must not make its outcome unknown.
   if (outcome.kind !== 'token-refused') return isUnknown(outcome, call) ? sent : { outcome, ...at };
   client.uselessTokens += 1;
   if (client.uselessTokens < freshTokens) return undefined;
   const { method, path } = call;
-  const { status, detail } = sent.outcome;
-  throw refuseAll(client, new AuthenticationError({ method, path, status, detail }, true));
+  throw refuseAll(client, new AuthenticationError({ method, path, ...refused }, true));
 }
 
 /** Sends an attempt as soon as it may be sent. */
@@ -248,61 +255,53 @@ async function attempt<T>(
   client: Client,
   call: Call,
   read: (response: HttpResponse) => T,
-  { token, free }: { token?: Token | undefined; free?: () => void } = {},
+  token?: Token,
+  free?: () => void,
 ): Promise<Attempt<T>> {
-  const { session, stats, options } = client;
+  const { session, stats, options, now } = client;
   if (token) token.uses += 1;
   const { reply, durationMs } = await client.http.send(call, token?.value);
   stats.requests += 1;
   const response = reply.kind === 'response' ? reply : undefined;
   if (free && response && response.status < 300 && !response.isStored) {
     free();
-    await ownTurn(client);
+    // One response at a time is parsed in a turn of the event loop. A page of reviews takes some milliseconds, and between
+    // two of them responses come in and the next requests go out: 800 pages in 6.4 to 6.7 s instead of 7.6 to 8.1 s.
+    client.lastTurn = client.lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    await client.lastTurn;
   }
   const secrets = [token?.value, session.token?.value, options.clientSecret];
-  const outcome = outcomeOf(reply, call, read, { secrets, now: client.now });
+  const outcome = outcomeOf(reply, call, read, { secrets, now });
   if (token && outcome.kind === 'token-refused') token.uses -= 1;
   else if (token && response) client.uselessTokens = 0;
   stats.oldestMs = Math.max(stats.oldestMs, response?.ageMs ?? 0);
-  report(client, call, outcome, durationMs);
+  const { method, path } = call;
+  if (outcome.kind === 'success' && outcome.warning !== undefined && !client.hasWarned) {
+    client.hasWarned = true;
+    options.log?.warn({ method, path, text: outcome.warning }, 'the review service writes text beside its JSON');
+  }
+  const facts = { method, path, status: response?.status, durationMs };
+  options.log?.debug(facts, 'request to the review service');
+  options.onRequestEnd?.(facts);
   return { outcome, isStored: call.method === 'GET' && response?.isStored === true, durationMs };
 }
 
-/**
- * One response at a time is parsed in a turn of the event loop. A page of reviews takes some milliseconds, and between
- * two of them responses come in and the next requests go out: 800 pages in 6.4 to 6.7 s instead of 7.6 to 8.1 s.
- */
-function ownTurn(client: Client): Promise<void> {
-  client.lastTurn = client.lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
-  return client.lastTurn;
-}
-
-function report(client: Client, { method, path }: Call, outcome: Outcome<unknown>, durationMs: number): void {
-  const { log, onRequestEnd } = client.options;
-  if (outcome.warning !== undefined && !client.hasWarned) {
-    client.hasWarned = true;
-    log?.warn({ method, path, text: outcome.warning }, 'the review service writes text beside its JSON');
-  }
-  const facts = { method, path, status: outcome.status, durationMs };
-  log?.debug(facts, 'request to the review service');
-  onRequestEnd?.(facts);
-}
-
 /** Waits before the next attempt of the call, without a slot. @throws the error of the call if there is none. */
-async function waitAfter(client: Client, call: Call, outcome: Outcome<never> & Failure, spent: Spent): Promise<void> {
+async function waitAfter(client: Client, call: Call, failure: Failure, spent: Spent): Promise<void> {
   const { session, stopped, limits, stats } = client;
-  if (!isUnknown(outcome, call)) stopped.throwIfAborted();
-  const backoffMs = backoffOf(spent.number, Math.random(), limits);
-  let delayMs: number | undefined;
-  if (mayRepeat(outcome, call, spent, limits)) {
-    const isForAll = asksToWait(outcome) && (await isAskedOfAll(client, call, outcome, backoffMs, spent));
-    delayMs = isForAll ? 0 : ownWait(outcome, backoffMs, call, spent, limits);
-  }
-  if (delayMs === undefined) throw errorOf(call, outcome, spent.number);
-  const why = [outcome.status, outcome.detail ?? outcome.kind].filter((one) => one !== undefined).join(' ');
-  const level = onceAMinute(client, spent.number > retriesOfNote ? 'warn' : 'info');
+  const most = attemptsAfter(failure, call, limits);
+  if (most > 1) stopped.throwIfAborted();
+  const backoffMs = backoffOf(spent.attempts, Math.random(), limits);
+  const aloneMs = ownWait(failure, backoffMs, call, spent.spentMs, limits);
+  const isLast = spent.attempts >= most;
+  const isForAll =
+    !isLast && asksToWait(failure) && (await isAskedOfAll(client, call, failure, spent, backoffMs, aloneMs));
+  const delayMs = isForAll ? 0 : aloneMs;
+  if (isLast || delayMs === undefined) throw errorOf(call, failure, spent.attempts);
+  const why = [failure.status, failure.detail ?? failure.kind].filter((one) => one !== undefined).join(' ');
+  const level = onceAMinute(client, spent.attempts > retriesOfNote ? 'warn' : 'info');
   const untilMs = Math.max(delayMs, session.heldUntilMs - performance.now());
-  reportWait(client, level, untilMs, `${call.method} ${call.path} is sent again: ${why}`);
+  client.reportWait(level, untilMs, `${call.method} ${call.path} is sent again: ${why}`);
   stats.retries += 1;
   spent.spentMs += delayMs;
   await sleep(delayMs, stopped);
@@ -311,29 +310,30 @@ async function waitAfter(client: Client, call: Call, outcome: Outcome<never> & F
 /**
  * Whether all requests wait, and not only this one. A first 429 of a call is believed: the service may count some kinds of
  * requests apart. Another one of the same call, and a failure that asks to wait, may be about one record: then all wait if the
- * service asks the same of the overview, or of a request for a token.
+ * service asks the same of the overview. A request for a token is about no record.
  */
 async function isAskedOfAll(
   client: Client,
   call: Call,
-  asked: WaitAsked,
-  backoffMs: number,
+  { kind, retryAfterMs }: Failure,
   spent: Spent,
+  backoffMs: number,
+  aloneMs: number | undefined,
 ): Promise<boolean> {
-  const { session, stopped, options, limits } = client;
+  const { session, stopped, options } = client;
   if (isHeld(session)) return true;
-  const mayWait = !call.countsHolds || ownWait(asked, backoffMs, call, spent, limits) !== undefined;
-  if (asked.kind === 'limited' && !spent.hasHeld && mayWait) {
+  const isFirst = kind === 'limited' && !spent.hasHeld && !(call.countsHolds && aloneMs === undefined);
+  if (isFirst || call.path === tokenPath) {
     spent.hasHeld = true;
-    await hold(session, asked.retryAfterMs || backoffMs, asked.kind);
+    await hold(session, retryAfterMs || backoffMs, kind);
     return true;
   }
   const ask = async () => {
     await options.acquire?.(stopped);
-    const isToken = call.path === tokenPath;
-    const outcome = isToken ? asked : await proofOutcome(client);
-    if (!outcome || !asksToWait(outcome)) return false;
-    await hold(session, outcome.retryAfterMs || asked.retryAfterMs || backoffMs, outcome.kind);
+    const sent = attempt(client, proofCall, () => {}, session.token);
+    const shown = await withTimeout(sent, proofMs, () => new Error('late')).catch(() => undefined);
+    if (!shown || shown.outcome.kind === 'success' || !asksToWait(shown.outcome)) return false;
+    await hold(session, shown.outcome.retryAfterMs || retryAfterMs || backoffMs, shown.outcome.kind);
     return true;
   };
   client.question ??= ask().finally(() => {
@@ -342,27 +342,9 @@ async function isAskedOfAll(
   return client.question;
 }
 
-/** What the overview shows now; undefined if it hangs. */
-async function proofOutcome(client: Client): Promise<Outcome<unknown> | undefined> {
-  const sent = attempt(client, proofCall, () => undefined, { token: client.session.token });
-  const shown = await withTimeout(sent, proofMs, () => new Error('late')).catch(() => undefined);
-  return shown?.outcome;
-}
-
 /** During an outage hundreds of requests are sent again and again: of each level the log has one line a minute. */
 function onceAMinute({ saidMs }: Client, level: 'info' | 'warn'): 'debug' | 'info' | 'warn' {
   if (performance.now() - saidMs[level] < 60_000) return 'debug';
   saidMs[level] = performance.now();
   return level;
-}
-
-function reportWait(
-  { options, now }: Pick<Client, 'options' | 'now'>,
-  level: 'debug' | 'info' | 'warn',
-  forMs: number,
-  reason: string,
-): void {
-  const untilMs = now() + forMs;
-  options.log?.[level]({ until: new Date(untilMs) }, reason);
-  options.onWait?.({ untilMs, reason });
 }

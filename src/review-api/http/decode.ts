@@ -57,44 +57,36 @@ const [mostText, mostBeginnings] = [20_000, 50];
 const webPage = /<(?:!doctype|html|head|body|script)\b/i;
 
 /**
- * The JSON beside other text, such as warnings of PHP: behind it up to the end of the body, or before it from the start of the
- * body. Undefined if there is no other text, or if it is a part of JSON, or of a web page, or says that the program broke off.
+ * The JSON between other text, such as warnings of PHP. Undefined if there is no other text, or if it is a part of JSON, or of
+ * a web page, or has JSON behind the first, or says that the program broke off.
  */
 export function jsonBesideText(bytes: Buffer): { json: Buffer; text: string } | undefined {
-  if (startsJson(bytes)) return jsonBeforeText(bytes);
+  const isFirst = startsJson(bytes);
+  if (isFirst && /[\]}]\s*$/.test(bytes.toString('latin1', Math.max(0, bytes.length - 100)))) return undefined;
   // One character a byte, so that an index is one of bytes.
-  const beginnings = [...bytes.toString('latin1', 0, mostText).matchAll(beginning)].slice(0, mostBeginnings);
-  for (const { index } of beginnings) {
-    const json = bytes.subarray(index);
+  const body = bytes.toString('latin1');
+  const found = body.slice(0, mostText).matchAll(beginning);
+  for (const { index } of isFirst ? [{ index: 0 }] : [...found].slice(0, mostBeginnings)) {
+    const json = bytes.subarray(index, endOfJson(body, index));
     if (parsedJson(json.toString()) === undefined) continue;
-    const text = bytes.toString('utf8', 0, index).trim();
-    return /(?:[,[{]|"\s*:)$/.test(text) || webPage.test(text) || brokeOff(text) ? undefined : { json, text };
+    const before = bytes.toString('utf8', 0, index).trim();
+    const behind = bytes.toString('utf8', index + json.length).trim();
+    const isPart = /(?:[,[{]|"\s*:)$/.test(before) || /^[,:\]}]/.test(behind) || `\n${behind}`.search(beginning) >= 0;
+    const text = `${before}\n${behind}`.trim();
+    return isPart || webPage.test(text) || brokeOff(text) ? undefined : { json, text };
   }
   return undefined;
 }
 
-function jsonBeforeText(bytes: Buffer): { json: Buffer; text: string } | undefined {
-  if (/[\]}]\s*$/.test(bytes.toString('latin1', Math.max(0, bytes.length - 100)))) return undefined;
-  const end = endOfJson(bytes.toString('latin1'));
-  const [json, text] = [bytes.subarray(0, end), bytes.toString('utf8', end).trim()];
-  const isOther = webPage.test(text) || brokeOff(text) || new RegExp(beginning).test(`\n${text}`);
-  return isOther || /^[,:\]}]/.test(text) || parsedJson(json.toString()) === undefined ? undefined : { json, text };
-}
-
-/** The text begins with JSON. @returns the index behind that JSON. */
-function endOfJson(text: string): number {
+/** The index behind the JSON that begins at `from`; the end of the text if it is cut off. */
+function endOfJson(text: string, from: number): number {
   let depth = 0;
-  for (const found of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/gs)) {
+  for (const found of text.slice(from).matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/gs)) {
     if (/^[[{]/.test(found[0])) depth += 1;
     else if (/^[\]}]/.test(found[0])) depth -= 1;
-    if (depth === 0) return found.index + found[0].length;
+    if (depth === 0) return from + found.index + found[0].length;
   }
   return text.length;
-}
-
-/** A response without a body that says something other than "carried out". Internal, as `ShapeError`. */
-export class NotConfirmedError extends Error {
-  override readonly name = 'NotConfirmedError';
 }
 
 /**
@@ -116,12 +108,12 @@ export function parseAnyJson(response: HttpResponse): unknown {
   throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
 }
 
-/** Reads the body in a shape. @param what the record, for an error. @param onBody gets the record as it came. */
+/** Reads the body in a shape. @param onBody gets the record as it came. */
 export const reading =
-  <T>(shape: Shape<T>, what: string, onBody?: (body: unknown) => void) =>
+  <T>(shape: Shape<T>, onBody?: (body: unknown) => void) =>
   (response: HttpResponse): T => {
     const body = parseJson(response);
-    const value = readShape(shape, body, what);
+    const value = readShape(shape, body);
     onBody?.(body);
     return value;
   };
@@ -149,25 +141,16 @@ export function isError(bytes: Buffer): boolean {
 }
 const mostErrorBytes = 4000;
 
-/** Statuses by which the service says that it carried an update or a deletion out (docs/interface.md, "Errors"). */
-const doneStatuses: readonly number[] = [200, 201, 204];
-
 /**
- * Reads nothing: the body of an update or delete has no meaning, and its status says whether it was carried out. A 404
- * counts if the call takes it for a success.
- *
- * A web page with a success status does not come from the service but from a proxy or a log-in (docs/service-facts.md),
- * so nothing was carried out. A 404 may have one: web frameworks send it for any address.
+ * Reads nothing: the body of an update or a deletion has no meaning. A web page with a success status comes from a proxy or
+ * a log-in (docs/service-facts.md). A 404 may have one: web frameworks send it for any address.
  *
  * @throws ShapeError for a web page, or a program that broke off.
- * @throws NotConfirmedError for another status such as 202, "accepted": the service may carry the request out later, or
- *   never.
  */
 export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (isMissingStatus(status)) return;
   if (isPage(bytes)) throw new ShapeError(`expected no web page, got HTML with status ${status}`);
   if (brokeOff(bytes.toString())) throw new ShapeError(`expected no error, got a fatal one with status ${status}`);
-  if (!doneStatuses.includes(status)) throw new NotConfirmedError(`expected status 200, 201 or 204, got ${status}`);
 }
 
 /** As `ignoreBody`. @returns whether the service had the record. */
@@ -191,7 +174,7 @@ export function withSameId<Item extends { id: number }>(item: Item, ours: number
  */
 export function readToken(response: HttpResponse): { token: string; renewAtMs: number } {
   const body = parseJson(response);
-  const { access_token: token } = readShape(record({ access_token: text }), body, 'the token response');
+  const { access_token: token } = readShape(record({ access_token: text }), body);
   if (token === '') throw new ShapeError('expected text as access_token, got none');
   const seconds = Number((body as { expires_in?: unknown }).expires_in);
   const isKnown = seconds > 0 && seconds < 1e9;

@@ -2,19 +2,9 @@ import { explainError } from '../../base/hints.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { mask } from '../../base/mask.ts';
 import { durationText } from '../../base/time/duration.ts';
-import {
-  AuthenticationError,
-  LimitedError,
-  MalformedResponseError,
-  NotFoundError,
-  RefusedError,
-  type ReviewApiError,
-  UnavailableError,
-  UnknownOutcomeError,
-} from '../review-api-errors.ts';
-import type { Call, HttpResponse } from './call.ts';
-import { isError, isMissingStatus, isPage, jsonBesideText, NotConfirmedError } from './decode.ts';
-import { type Failure, isUnknown, retryAfterMs } from './retry-policy.ts';
+import { type Call, type HttpResponse, tokenPath } from './call.ts';
+import { isError, isMissingStatus, isPage, jsonBesideText } from './decode.ts';
+import { type Failure, retryAfterMs } from './retry-policy.ts';
 import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
 
@@ -23,8 +13,6 @@ import { ShapeError } from './shape.ts';
  * would end as if it had read the hours since. The next sync reads what a younger list may lack, by its overlap of an hour.
  */
 const oldestOfUseMs = 3_600_000;
-
-export const tokenPath = '/oauth/token';
 
 /** A refused token, also in the statuses that some frameworks have for a session that ended. */
 const tokenStatuses: readonly number[] = [401, 419, 440, 498];
@@ -38,16 +26,11 @@ const namesToken = new Map([
   [403, /token|\bsession\b.*\bexpired\b/i],
 ]);
 
-/**
- * What the result of a request means. `detail`, and `warning`, the text before the JSON, are masked. `status` is set if there
- * was a response.
- */
-export type Outcome<T> = {
-  status?: number;
-  detail?: string | undefined;
-  warning?: string;
-  hint?: string | undefined;
-} & ({ kind: 'success'; value: T } | { kind: 'token-refused' } | { kind: 'refused' } | Failure);
+/** Statuses by which the service says that it carried an update or a deletion out (docs/interface.md, "Errors"). */
+const doneStatuses: readonly number[] = [200, 201, 204, 404, 410];
+
+/** What the result of a request means. `warning`: masked text beside the JSON. */
+export type Outcome<T> = { kind: 'success'; status: number; value: T; warning?: string | undefined } | Failure;
 
 /** `secrets` must not appear in an error. */
 type Reading = { secrets: readonly (string | undefined)[]; now: () => number };
@@ -60,17 +43,14 @@ export function outcomeOf<T>(
   reply: Reply,
   call: Call,
   read: (response: HttpResponse) => T,
-  { secrets: tokens, now }: Reading,
+  { secrets, now }: Reading,
 ): Outcome<T> {
-  // Only asked for if there is an error: it costs as much as encoding a request.
-  const secrets = () => [...tokens, ...privateValues(call)];
-  if (reply.kind === 'no-response') {
-    const { detail, ...failure } = connectionFailure(reply.cause);
-    return { ...failure, detail: mask(detail, secrets()) };
-  }
+  // Only called if there is an error: the private values cost as much as encoding a request.
+  const shown = (text: string) => errorText(text, [...secrets, ...privateValues(call)]);
+  if (reply.kind === 'no-response') return connectionFailure(reply.cause, shown);
   const { status, headers, ageMs, isStored, incomplete } = reply;
   const isMissing = isMissingStatus(status);
-  const isSuccess = (status >= 200 && status <= 299) || (isMissing && call.notFoundIsSuccess === true);
+  const isSuccess = (status >= 200 && status <= 299) || (isMissing && call.method === 'DELETE');
   const isTooOld = isStored && (call.isOfNow || (call.method === 'GET' && ageMs > oldestOfUseMs));
   if (isTooOld && (isSuccess || isMissing)) {
     const detail = `it comes from a cache${ageMs > 0 ? ` and is ${durationText(ageMs / 1000)} old` : ''}`;
@@ -81,105 +61,62 @@ export function outcomeOf<T>(
   const bytes = beside?.json ?? reply.bytes;
   // Some services send errors with status 200.
   if (isSuccess && (isMissing || !isError(bytes))) {
-    const warning = beside && errorText(beside.text, secrets());
-    return { ...readWith(read, { ...reply, bytes }, secrets), ...(warning !== undefined && { warning }) };
+    try {
+      const value = read({ ...reply, bytes });
+      // For 202 and others the service may carry the request out later, or never.
+      if (/PATCH|PUT|DELETE/.test(call.method) && !doneStatuses.includes(status))
+        return { kind: 'not-confirmed', status, detail: `expected status 200, 201 or 204, got ${status}` };
+      return { kind: 'success', status, value, warning: beside && shown(beside.text) };
+    } catch (error) {
+      if (!(error instanceof ShapeError)) throw error;
+      // Only an HTML page is quoted: a JSON body may hold customers' data.
+      return malformed(status, error.message, isPage(bytes) ? shown(bytes.toString()) : undefined);
+    }
   }
 
   // A redirect is never followed, since that would send the token elsewhere. Its target is shown without the query.
   const isRedirect = status >= 300 && status < 400;
-  const target = isRedirect ? headers.location?.slice(0, 1000).split(/[?#]/)[0] : undefined;
-  const detail =
-    target === undefined
-      ? errorText(bytes.toString(), secrets())
-      : mask(`redirected to ${target}`, secrets()).slice(0, 300);
-  const waitMs = retryAfterMs(headers['retry-after'], Date.parse(headers.date ?? '') || now());
+  const target = isRedirect ? headers.location?.split(/[?#]/)[0] : undefined;
+  const detail = shown(target === undefined ? bytes.toString() : `redirected to ${target}`);
+  const failure = {
+    status,
+    detail,
+    retryAfterMs: retryAfterMs(headers['retry-after'], Date.parse(headers.date ?? '') || now()),
+  };
   // A 403 that names a wait is about the number of requests, even if its text has the word "token".
-  if (status === 429 || (status === 403 && waitMs !== undefined))
-    return { kind: 'limited', retryAfterMs: waitMs, status, detail };
+  if (status === 429 || (status === 403 && failure.retryAfterMs !== undefined)) return { kind: 'limited', ...failure };
   const words = `${headers['www-authenticate'] ?? ''} ${detail ?? ''}`;
-  if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words)) {
-    return { kind: 'token-refused', status, detail };
-  }
-  if (isSuccess) {
-    const what = [`expected no error, got one with status ${status}`, detail].filter((part) => part !== undefined);
-    return { kind: 'malformed', status, detail: what.join('; ').slice(0, 300) };
-  }
+  if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words))
+    return { kind: 'token-refused', ...failure };
+  if (isSuccess) return malformed(status, `expected no error, got one with status ${status}`, detail);
   // A redirect, to a maintenance page for example, or a 304 of a cache, says nothing about this record. If the request for a
   // token is redirected, the address is wrong.
-  if (status >= 500 || status === 408 || (isRedirect && call.path !== tokenPath)) {
-    return { kind: 'failed', retryAfterMs: waitMs, status, detail };
-  }
-  return { kind: 'refused', status, detail };
+  const isFailed = status >= 500 || status === 408 || (isRedirect && call.path !== tokenPath);
+  return { kind: isFailed ? 'failed' : 'refused', ...failure };
 }
 
-function readWith<T>(
-  read: (response: HttpResponse) => T,
-  response: HttpResponse,
-  secrets: () => (string | undefined)[],
-): Outcome<T> {
-  const { status, bytes } = response;
-  try {
-    return { kind: 'success', status, value: read(response) };
-  } catch (error) {
-    if (error instanceof NotConfirmedError) return { kind: 'not-confirmed', status, detail: error.message };
-    if (!(error instanceof ShapeError)) throw error;
-    // Only an HTML page is quoted: a JSON body may hold customers' data.
-    const said = isPage(bytes) ? errorText(bytes.toString(), secrets()) : undefined;
-    const what = (said === undefined ? error.message : `${error.message}; ${said}`).slice(0, 300);
-    return { kind: 'malformed', status, detail: what };
-  }
-}
-
-/** A host name with several addresses fails with an `AggregateError`; its parts hold the code. */
-function systemError(error: unknown): Error & { code?: string; syscall?: string } {
-  if (error instanceof AggregateError) return systemError(error.errors[0]);
-  return error instanceof Error ? error : new Error('no response');
-}
+const malformed = (status: number, what: string, quoted: string | undefined): Failure => ({
+  kind: 'malformed',
+  status,
+  detail: (quoted === undefined ? what : `${what}; ${quoted}`).slice(0, maxLength),
+});
 
 /** Only code and message of a connection error are shown: its other fields could hold the request. */
-function connectionFailure(error: unknown): Failure & { detail: string; hint: string | undefined } {
-  const { code = '', message, syscall } = systemError(error);
+function connectionFailure(cause: unknown, shown: (text: string) => string | undefined): Failure {
+  // A host name with several addresses fails with an AggregateError. Its parts hold the code.
+  const first: unknown = cause instanceof AggregateError ? cause.errors[0] : cause;
+  const { code = '', message, syscall = '' } = Object(first) as { code?: string; message?: string; syscall?: string };
+  const raw = [code, message?.trim()].filter((part) => part).join(': ') || 'no response';
+  const { what, hint } = explainError(cause) ?? {};
+  const failure = { detail: shown(what === undefined ? raw : `${what} (${raw})`), hint };
   // A certificate that is not valid, or a server without TLS although https is configured.
-  const permanent =
-    /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
+  if (
+    /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
+  )
+    return { kind: 'untrusted', ...failure };
   const isUnsent =
-    permanent ||
-    code === 'UND_ERR_CONNECT_TIMEOUT' ||
-    code === 'UND_ERR_CLOSED' ||
-    syscall === 'connect' ||
-    syscall === 'getaddrinfo';
-  const raw = [code, message.trim()].filter((part) => part).join(': ');
-  const { what, hint } = explainError(error) ?? {};
-  const detail = (what === undefined ? raw : `${what} (${raw})`).slice(0, 300);
-  return isUnsent ? { kind: 'unsent', permanent, detail, hint } : { kind: 'lost', detail, hint };
-}
-
-/** The error that ends a call. */
-export function errorOf(
-  call: Call,
-  outcome: Exclude<Outcome<unknown>, { kind: 'success' }>,
-  attempts: number,
-): ReviewApiError {
-  const { status, detail, hint } = outcome;
-  const context = { method: call.method, path: call.path, status, detail };
-  if (outcome.kind === 'refused' || outcome.kind === 'token-refused') {
-    if (call.path === tokenPath) return new AuthenticationError({ ...context, hint: tokenHint(status, detail) }, true);
-    if (outcome.kind === 'token-refused') return new AuthenticationError(context);
-    return isMissingStatus(status) ? new NotFoundError(context) : new RefusedError(context);
-  }
-  if (isUnknown(outcome, call)) return new UnknownOutcomeError({ ...context, attempts });
-  const failed = { ...context, attempts, hint };
-  if (outcome.kind === 'limited') return new LimitedError(failed);
-  if (outcome.kind === 'malformed') return new MalformedResponseError(failed);
-  const isUnsent = outcome.kind === 'unsent';
-  return new UnavailableError(failed, !(isUnsent && outcome.permanent), isUnsent);
-}
-
-/** Some responses are not about the credentials: there is no such path, or it redirects. */
-function tokenHint(status = 0, detail = ''): string | undefined {
-  const isWrongAddress = status === 404 || status === 405 || (status >= 300 && status < 400);
-  if (isWrongAddress) return 'check http or https in the base address, and that /oauth/token and /v1 follow it';
-  return explainError(new Error(detail))?.hint;
+    ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_CLOSED'].includes(code) || /^(connect|getaddrinfo)$/.test(syscall);
+  return { kind: isUnsent ? 'unsent' : 'lost', ...failure };
 }
 
 /** Values about a customer that were sent: an error text that quotes them must not show them. */

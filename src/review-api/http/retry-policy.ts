@@ -1,20 +1,41 @@
-import type { Call } from './call.ts';
+import { explainError } from '../../base/hints.ts';
+import * as errors from '../review-api-errors.ts';
+import { type Call, type CallOptions, tokenPath } from './call.ts';
+import { isMissingStatus } from './decode.ts';
 import { longestHoldMs } from './session.ts';
 
-/** Why an attempt led to no usable response. Another attempt may. */
-export type Failure =
-  /** No connection was made: nothing was sent. `permanent`: no later attempt will succeed (an invalid certificate). */
-  | { kind: 'unsent'; permanent: boolean }
+/**
+ * How an attempt fails, and what follows. `attempts`: at most so many in all, fewer than `retry` allows. `mayBeDone`: the
+ * service may have carried the request out, so a creation is not sent again.
+ */
+const kinds = {
+  /** 4xx. */
+  refused: { attempts: 1, mayBeDone: false },
+  'token-refused': { attempts: 1, mayBeDone: false },
+  /** No connection was made, and none will be: an invalid certificate, or no TLS at this port. */
+  untrusted: { attempts: 1, mayBeDone: false },
+  /** No connection was made: nothing was sent. */
+  unsent: { attempts: Number.POSITIVE_INFINITY, mayBeDone: false },
+  /** 429: too many requests. */
+  limited: { attempts: Number.POSITIVE_INFINITY, mayBeDone: false },
   /** All or part of the request was sent, and no whole response came. */
-  | { kind: 'lost' }
-  /** 429: not done, too many requests. */
-  | { kind: 'limited'; retryAfterMs: number | undefined }
-  /** 5xx or 408: the status does not say whether the service carried the request out. */
-  | { kind: 'failed'; retryAfterMs: number | undefined }
+  lost: { attempts: Number.POSITIVE_INFINITY, mayBeDone: true },
+  /** 5xx, 408 or a redirect. */
+  failed: { attempts: Number.POSITIVE_INFINITY, mayBeDone: true },
   /** A success by its status, with a body that is not what the request returns. */
-  | { kind: 'malformed' }
+  malformed: { attempts: 4, mayBeDone: true },
   /** 202 and others: the service may carry the request out later. Another attempt would say no more. */
-  | { kind: 'not-confirmed' };
+  'not-confirmed': { attempts: 1, mayBeDone: true },
+};
+
+/** An attempt without a usable response. `detail` is masked; `status` is set if there was a response. */
+export type Failure = {
+  kind: keyof typeof kinds;
+  status?: number;
+  detail?: string | undefined;
+  hint?: string | undefined;
+  retryAfterMs?: number | undefined;
+};
 
 export type RetryLimits = {
   /** Attempts in all, the first included. */
@@ -37,35 +58,17 @@ export const limitsOf = ({
   giveUpAfterMs = 120_000,
 }: Partial<RetryLimits> = {}): RetryLimits => ({ attempts, baseDelayMs, maxDelayMs, maxRetryAfterMs, giveUpAfterMs });
 
-/** Attempts in all if responses are malformed. */
-const malformedAttempts = 4;
+/** Whether the service may have carried the request out, or will do so, and sending it again could do it twice. */
+export const isUnknown = ({ kind }: Failure, { repeatable = true }: Pick<Call, 'repeatable'>): boolean =>
+  kinds[kind].mayBeDone && (!repeatable || kind === 'not-confirmed');
 
-/** What a call has cost so far. */
-export type Spent = {
-  /** The number of the attempt, 1 for the first. */
-  number: number;
-  /** What `giveUpAfterMs` limits, in milliseconds: failed attempts other than a 429, and the waits of this request alone. */
-  spentMs: number;
-  /** Whether a 429 of this call has made all requests wait. */
-  hasHeld: boolean;
-};
+/** How many attempts the call has after this failure, in all. */
+export const attemptsAfter = (failure: Failure, call: Pick<Call, 'repeatable'>, limits: RetryLimits): number =>
+  isUnknown(failure, call) ? 1 : Math.min(kinds[failure.kind].attempts, limits.attempts);
 
-/** A failure by which the service asks to wait. */
-export type WaitAsked = Extract<Failure, { retryAfterMs: unknown }>;
-
-export const asksToWait = <One extends { kind: string }>(outcome: One): outcome is One & WaitAsked =>
-  'retryAfterMs' in outcome && (outcome.kind === 'limited' || outcome.retryAfterMs !== undefined);
-
-/** Whether another attempt may follow. */
-export function mayRepeat(
-  failure: Failure,
-  call: Pick<Call, 'repeatable'>,
-  { number }: Pick<Spent, 'number'>,
-  limits: RetryLimits,
-) {
-  const most = failure.kind === 'malformed' ? Math.min(malformedAttempts, limits.attempts) : limits.attempts;
-  return number < most && !isUnknown(failure, call) && !('permanent' in failure && failure.permanent);
-}
+/** Whether the service asks to wait: by a 429, or by another failure that says how long. */
+export const asksToWait = ({ kind, retryAfterMs }: Failure): boolean =>
+  kind === 'limited' || (kind === 'failed' && retryAfterMs !== undefined);
 
 /** A random wait before the next attempt, in milliseconds. @param random from 0 to below 1. */
 export const backoffOf = (number: number, random: number, { baseDelayMs, maxDelayMs }: RetryLimits): number =>
@@ -73,19 +76,15 @@ export const backoffOf = (number: number, random: number, { baseDelayMs, maxDela
 
 /** How long one request waits alone, in milliseconds: as long as the service says, and the backoff. Undefined: it ends. */
 export function ownWait(
-  failure: Failure,
+  { retryAfterMs = 0 }: Failure,
   backoffMs: number,
-  { giveUpAfterMs }: Pick<Call, 'giveUpAfterMs'>,
-  { spentMs }: Pick<Spent, 'spentMs'>,
+  { giveUpAfterMs }: CallOptions,
+  spentMs: number,
   limits: RetryLimits,
 ): number | undefined {
-  const waitMs = (('retryAfterMs' in failure && failure.retryAfterMs) || 0) + backoffMs;
+  const waitMs = retryAfterMs + backoffMs;
   return spentMs + waitMs > (giveUpAfterMs ?? limits.giveUpAfterMs) ? undefined : waitMs;
 }
-
-/** Whether the service may have carried the request out, or will do so, and sending it again could do it twice. */
-export const isUnknown = ({ kind }: Failure, { repeatable = true }: Pick<Call, 'repeatable'>): boolean =>
-  kind === 'not-confirmed' || (!repeatable && kind !== 'unsent' && kind !== 'limited');
 
 /**
  * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date; if a proxy has added
@@ -102,4 +101,26 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
     return Number.isNaN(ms) ? [] : Math.max(0, Math.ceil(ms));
   });
   return waits.length > 0 ? Math.max(...waits) : undefined;
+}
+
+/** The error that ends a call. */
+export function errorOf(call: Call, failure: Failure, attempts: number): errors.ReviewApiError {
+  const { kind, status, detail, hint } = failure;
+  const at = { method: call.method, path: call.path, status, attempts, detail };
+  const isRefused = kind === 'refused' || kind === 'token-refused';
+  if (isRefused && call.path === tokenPath)
+    return new errors.AuthenticationError({ ...at, hint: tokenHint(failure) }, true);
+  if (isUnknown(failure, call)) return new errors.UnknownOutcomeError(at);
+  if (kind === 'token-refused') return new errors.AuthenticationError(at);
+  if (kind === 'refused') return isMissingStatus(status) ? new errors.NotFoundError(at) : new errors.RefusedError(at);
+  if (kind === 'limited') return new errors.LimitedError(at);
+  if (kind === 'malformed') return new errors.MalformedResponseError(at);
+  return new errors.UnavailableError({ ...at, hint }, kind !== 'untrusted', kind === 'untrusted' || kind === 'unsent');
+}
+
+/** Some responses are not about the credentials: there is no such path, or it redirects. */
+function tokenHint({ status = 0, detail = '' }: Failure): string | undefined {
+  const isWrongAddress = status === 404 || status === 405 || (status >= 300 && status < 400);
+  if (isWrongAddress) return 'check http or https in the base address, and that /oauth/token and /v1 follow it';
+  return explainError(new Error(detail))?.hint;
 }

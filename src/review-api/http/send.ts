@@ -1,7 +1,7 @@
 import type { Pool } from 'undici';
-import type { Call, HttpResponse } from './call.ts';
+import { shownValue } from '../../base/mask.ts';
+import type { Call, HttpResponse, Params } from './call.ts';
 import { decodeBody } from './decode.ts';
-import { encodeParams } from './encode.ts';
 
 /** How one attempt ended. `incomplete`: why there is no body. */
 export type Reply =
@@ -52,19 +52,12 @@ async function openPool(origin: string, { slots, maxBodyBytes }: SendOptions): P
   const { Pool } = await import('undici');
   // One to spare for four requests at a time: undici lets a connection rest for a turn of the event loop after a response,
   // and the next request would wait for that. No more, because a server may give each open connection a worker of its own.
-  return new Pool(origin, {
-    connections: slots + Math.floor(slots / 4),
-    pipelining: 1,
-    maxResponseSize: maxBodyBytes,
-    allowH2: false,
-  });
+  const connections = slots + Math.floor(slots / 4);
+  return new Pool(origin, { connections, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
 }
 
-async function readWhole(
-  pool: Pool,
-  request: Request,
-  { timeoutMs, maxBodyBytes, aborted, now }: SendOptions,
-): Promise<Reply> {
+async function readWhole(pool: Pool, request: Request, options: SendOptions): Promise<Reply> {
+  const { timeoutMs, maxBodyBytes, aborted, now } = options;
   const requestedAtMs = now();
   const abort = new AbortController();
   // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
@@ -74,7 +67,7 @@ async function readWhole(
   let head: Omit<HttpResponse, 'bytes'> | undefined;
   try {
     const response = await pool.request({ ...request, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, signal });
-    head = headOf(response.statusCode, singleValues(response.headers), requestedAtMs);
+    head = headOf(response.statusCode, response.headers, requestedAtMs);
     const raw = Buffer.from(await response.body.arrayBuffer());
     return { kind: 'response', ...head, bytes: await decodeBody(raw, head.headers, maxBodyBytes) };
   } catch (cause) {
@@ -88,10 +81,8 @@ async function readWhole(
 
 function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'malformed'; detail: string } {
   const { code = '', message } = cause as { code?: string; message: string };
-  if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE' || code === 'ERR_BUFFER_TOO_LARGE') {
-    const detail = `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
-    return { kind: 'malformed', detail };
-  }
+  const limit = `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
+  if (/^(UND_ERR_RES_EXCEEDED_MAX_SIZE|ERR_BUFFER_TOO_LARGE)$/.test(code)) return { kind: 'malformed', detail: limit };
   if (/^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code))
     return { kind: 'malformed', detail: 'the body is compressed, and broken' };
   return { kind: 'lost', detail: `the body is not whole (${message})` };
@@ -106,8 +97,12 @@ const cacheHeaders = ['x-cache', 'x-cache-status', 'x-proxy-cache', 'x-litespeed
 /** How these headers say that a cache answered. A hit that was refreshed comes from the service. */
 const servedByCache = /(?:\b|(?<!refresh)_)(?:hit|stale|updating)\b/i;
 
+type RawHeaders = Record<string, string | string[] | undefined>;
+
 /** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
-function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
+function headOf(status: number, raw: RawHeaders, requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
+  // A header that comes twice is one list (RFC 9110, 5.2).
+  const headers = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, value?.toString()]));
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
   const isHit = servedByCache.test(cacheHeaders.map((name) => headers[name]).join(' '));
   const storedMs = isHit ? requestedAtMs - Date.parse(headers.date ?? '') : 0;
@@ -115,12 +110,6 @@ function headOf(status: number, headers: HttpResponse['headers'], requestedAtMs:
   const isStored = isHit || ageMs > storedForLongMs;
   return { status, headers, ageMs, isStored, requestedAt: new Date(requestedAtMs - ageMs) };
 }
-
-/** A header that comes twice is one list (RFC 9110, 5.2). */
-const singleValues = (headers: Record<string, string | string[] | undefined>): Record<string, string | undefined> =>
-  Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
-  );
 
 type Request = { method: Call['method']; path: string; body: string | null; headers: Record<string, string> };
 
@@ -131,14 +120,37 @@ const commonHeaders = { accept: 'application/json', 'accept-encoding': 'gzip', '
  * the query of the other methods. PUT has its fields in the query too (docs/interface.md, "Update by PUT").
  */
 function requestOf({ method, path, params }: Call, token: string | undefined, pathPrefix: string): Request {
-  const text = encodeParams({ ...params, ...(token !== undefined && { access_token: token }) });
+  const text = encodeParams({ ...params, access_token: token });
   const address = pathPrefix + path;
   if (method === 'POST' || method === 'PATCH') {
     const headers = { ...commonHeaders, 'content-type': 'application/x-www-form-urlencoded' };
     return { method, path: address, body: text, headers };
   }
   const headers = { ...commonHeaders, ...(method === 'GET' && { 'cache-control': 'no-cache' }) };
-  return { method, path: text === '' ? address : `${address}?${text}`, body: null, headers };
+  return { method, path: `${address}?${text}`, body: null, headers };
+}
+
+/**
+ * Parameters as form or query text: arrays as repeated `name[]`, arrays of objects as `name[][field]`
+ * (docs/interface.md, "Reviews"). A parser of `name[][field]` begins a new item at the first repeated field, so all items
+ * must begin with the same field. A space is `%20`, which queries and forms both read; not every server reads `+`.
+ */
+export function encodeParams(params: Params): string {
+  const pairs = new URLSearchParams();
+  for (const [name, value] of Object.entries(params)) {
+    if (value === undefined) continue;
+    if (Array.isArray(value))
+      for (const item of value) {
+        if (typeof item === 'string') pairs.append(`${name}[]`, item);
+        else
+          for (const [field, one] of Object.entries(item))
+            if (one !== undefined) pairs.append(`${name}[][${field}]`, String(one));
+      }
+    else if (value === null || typeof value === 'string' || Number.isFinite(value))
+      pairs.append(name, `${value ?? ''}`);
+    else throw new TypeError(`expected ${name} as text or a number, got ${shownValue(value)}`);
+  }
+  return pairs.toString().replaceAll('+', '%20').replaceAll('%5B', '[').replaceAll('%5D', ']');
 }
 
 /** Origin and path prefix of the base address, the prefix without a trailing slash. */

@@ -203,7 +203,7 @@ export async function untilFree(session: OpenSession, { method, path }: Call, lo
 }
 
 /** Lets no process send a request for a while. Never shortens a hold. */
-export async function hold(session: OpenSession, forMs: number, reason: 'limited' | 'failed'): Promise<void> {
+export async function hold(session: OpenSession, forMs: number, reason: string): Promise<void> {
   const held = { heldUntilMs: session.now() + Math.min(forMs, longestHoldMs), heldReason: reason };
   takeOver(session, held);
   await change(session, ({ heldUntilMs = 0 }) => (heldUntilMs < held.heldUntilMs ? held : undefined)).catch(() => {});

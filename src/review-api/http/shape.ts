@@ -102,21 +102,15 @@ export const moneyOrNull: Shape<MoneyAmount | null> = v.fallback(
   null,
 );
 
-/**
- * The value in its shape.
- *
- * @param what the whole value, for an error.
- * @throws ShapeError that names the first field that is wrong.
- */
-export function readShape<T>(shape: Shape<T>, value: unknown, what: string): T {
+/** The value in its shape. @throws ShapeError that names the first field that is wrong. */
+export function readShape<T>(shape: Shape<T>, value: unknown): T {
   const result = v.safeParse(shape, value, { abortEarly: true });
   if (result.success) return result.output;
   const [issue] = result.issues;
   const keys = (issue.path ?? []).map(({ key }) => key);
   const item = typeof keys[0] === 'number' ? `item ${keys[0] + 1} of the list: ` : '';
   const field = keys.filter((key) => typeof key === 'string').join('.');
-  const where = field === '' ? (item === '' ? what : 'an item') : field;
-  throw new ShapeError(`${item}expected ${issue.message} as ${where}, got ${kindOf(issue.input)}`);
+  throw new ShapeError(`${item}expected ${issue.message}${field && ` as ${field}`}, got ${kindOf(issue.input)}`);
 }
 
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;

@@ -20,9 +20,7 @@ const category = record({
   updated_at: textOrNull,
 });
 
-/**
- * A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged.
- */
+/** A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
 export type Category = InferOutput<typeof category>;
 
 /** Body of `POST /v1/categories`. The parent is given by id, as text, or by code. */
@@ -44,7 +42,7 @@ export type CategoryPatch = Omit<Partial<CategoryBody>, 'parent_category_code' |
 
 /** Product categories (docs/interface.md, "Categories"). */
 export function categoriesApi(send: Send) {
-  const resource = { path, what: 'a category', shape: category, params: (patch: CategoryPatch) => patch };
+  const resource = { path, shape: category, params: (patch: CategoryPatch) => patch };
   return {
     ...operationsById(send, resource),
     ...operationsByCode<Category, CategoryPatch, CategoryBody>(send, resource),

@@ -1,80 +1,70 @@
-import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
 import { type Send, withPrivate } from '../http/call.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
-import {
-  idIfAny,
-  integer,
-  integerIfAny,
-  list,
-  moneyOrNull,
-  options,
-  record,
-  shownText,
-  text,
-  textOrNull,
-} from '../http/shape.ts';
+import * as s from '../http/shape.ts';
 import { listOperations, operationsByCode, operationsById, requireCode, sentAmount } from './resource.ts';
 
 const path = '/v1/orders';
 
-const subOrder = record({
-  id: integer,
+const subOrder = s.record({
+  id: s.integer,
   /** Null if the service has deleted the product. */
-  product_id: idIfAny,
-  product_options: v.exactOptional(v.fallback(v.union([options, v.undefined()]), undefined)),
-  price: moneyOrNull,
+  product_id: s.idIfAny,
+  product_options: v.exactOptional(v.fallback(v.union([s.options, v.undefined()]), undefined)),
+  price: s.moneyOrNull,
   /** An open set (docs/service-facts.md): pass unknown ones through. */
-  status: shownText,
-  delivery_started_at: shownText,
-  delivered_at: shownText,
-  invoice: shownText,
-  delivery_service: shownText,
-  created_at: shownText,
-  updated_at: shownText,
+  status: s.shownText,
+  delivery_started_at: s.shownText,
+  delivered_at: s.shownText,
+  invoice: s.shownText,
+  delivery_service: s.shownText,
+  created_at: s.shownText,
+  updated_at: s.shownText,
   /** Null if the response lacks the field: it may not be 0. */
-  reviews_count: integerIfAny,
+  reviews_count: s.integerIfAny,
 });
 
 /**
  * A sub-order in the detail of an order. A text or the options are absent if the response lacks the field: then
  * nobody knows what the service has.
  */
-export type SubOrder = InferOutput<typeof subOrder>;
+export type SubOrder = v.InferOutput<typeof subOrder>;
 
-const orderDetail = record({
-  id: integer,
-  code: text,
-  user_code: shownText,
-  user_email: shownText,
-  username: shownText,
-  phone: shownText,
-  total_price: moneyOrNull,
-  sub_orders: list(subOrder),
-  created_at: shownText,
-  updated_at: shownText,
+const orderDetail = s.record({
+  id: s.integer,
+  code: s.text,
+  user_code: s.shownText,
+  user_email: s.shownText,
+  username: s.shownText,
+  phone: s.shownText,
+  total_price: s.moneyOrNull,
+  sub_orders: s.list(subOrder),
+  created_at: s.shownText,
+  updated_at: s.shownText,
 });
 
 /**
  * The detail of an order, also returned when it is created (docs/interface.md, "Order"). A text is absent if the
  * response lacks the field. Fields beyond these are kept unchanged.
  */
-export type OrderDetail = InferOutput<typeof orderDetail>;
+export type OrderDetail = v.InferOutput<typeof orderDetail>;
 
-const orderListItem = record({
-  id: integer,
-  code: text,
-  total_price: moneyOrNull,
-  user_code: textOrNull,
-  user_email: textOrNull,
-  username: textOrNull,
-  paid_at: textOrNull,
-  updated_at: textOrNull,
-  sub_orders: list(record({ id: integer, product_id: idIfAny, product_code: textOrNull, status: textOrNull })),
+const orderListItem = s.record({
+  id: s.integer,
+  code: s.text,
+  total_price: s.moneyOrNull,
+  user_code: s.textOrNull,
+  user_email: s.textOrNull,
+  username: s.textOrNull,
+  paid_at: s.textOrNull,
+  updated_at: s.textOrNull,
+  sub_orders: s.list(
+    s.record({ id: s.integer, product_id: s.idIfAny, product_code: s.textOrNull, status: s.textOrNull }),
+  ),
 });
 
 /** An order in a list. */
-export type OrderListItem = InferOutput<typeof orderListItem>;
+export type OrderListItem = v.InferOutput<typeof orderListItem>;
 
 /**
  * Body of `POST /v1/orders` (docs/interface.md, "Orders"). Dates are ISO 8601, read to the second. `null` clears
@@ -122,7 +112,7 @@ export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords
     onRecords?.('order', [body]);
     onRecords?.('sub_order', (body as { sub_orders: unknown[] }).sub_orders);
   };
-  const resource = { path, what: 'an order', shape: orderDetail, params, onBody };
+  const resource = { path, shape: orderDetail, params, onBody };
   return {
     ...operationsById(send, resource),
     ...operationsByCode<OrderDetail, OrderPatch, OrderBody>(send, resource),

@@ -4,15 +4,10 @@ import { ignoreBody, parseJson, reading, wasThere, withSameId } from '../http/de
 import { integer, list, readShape, record, type Shape, ShapeError, textOrNull } from '../http/shape.ts';
 import { MalformedResponseError, PageLimitError } from '../review-api-errors.ts';
 
-/** One page of a list. `lastPage` is undefined if the response has no `Link` header. */
-export type Page<Item> = { items: Item[]; lastPage: number | undefined };
-
 /** A kind of record at the service. */
-export type Resource<Item, Patch> = {
+type Resource<Item, Patch> = {
   /** The path of the collection. */
   path: string;
-  /** The record in an error: `an order`. */
-  what: string;
   shape: Shape<Item>;
   /** Gets each record as it came. */
   onBody?: (body: unknown) => void;
@@ -23,17 +18,15 @@ export type Resource<Item, Patch> = {
 /** The operations on one record by the service's id. */
 export function operationsById<Item extends { id: number }, Patch>(
   send: Send,
-  { path, what, shape, params, onBody }: Resource<Item, Patch>,
+  { path, shape, params, onBody }: Resource<Item, Patch>,
 ) {
   const pathOf = (id: number) => `${path}/${requireId(id)}`;
-  const read = reading(shape, what, onBody);
+  const read = reading(shape, onBody);
   return {
     /**
      * The record with this id of the service (docs/interface.md, "Read one").
      *
      * @throws NotFoundError if the service has no such record.
-     * @throws MalformedResponseError for another record, or a field of another type than the spec's.
-     * @example const order = await api.orders.get(12);
      */
     async get(id: number, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path: pathOf(id), isOfNow: true, ...options } as const;
@@ -68,7 +61,7 @@ export function operationsById<Item extends { id: number }, Patch>(
      * @throws RefusedError if this API user may not delete it: a review that another partner created.
      */
     async remove(id: number, options: CallOptions = {}): Promise<boolean> {
-      return send({ method: 'DELETE', path: pathOf(id), notFoundIsSuccess: true, ...options }, wasThere);
+      return send({ method: 'DELETE', path: pathOf(id), ...options }, wasThere);
     },
   };
 }
@@ -79,9 +72,9 @@ export function operationsByCode<
   Patch,
   Body extends Patch & { code: string },
 >(send: Send, resource: Resource<Item, Patch>) {
-  const { path, what, shape, params, onBody } = resource;
+  const { path, shape, params, onBody } = resource;
   const { get } = operationsById(send, resource);
-  const read = reading(shape, what, onBody);
+  const read = reading(shape, onBody);
   return {
     /**
      * The record that the service shows for this code of the shop. Compare its code: a service may hold two codes for one
@@ -89,7 +82,7 @@ export function operationsByCode<
      * without spaces around them and without case, as services do.
      *
      * @throws NotFoundError if the service has no such record.
-     * @throws MalformedResponseError for a list that lacks this record, or a field of another type than the spec's.
+     * @throws MalformedResponseError for a list that lacks this record.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
@@ -105,8 +98,7 @@ export function operationsByCode<
 
     /** As `remove`, by the shop's code. */
     async removeByCode(code: string, options: CallOptions = {}): Promise<boolean> {
-      const fields = { code: requireCode(code) };
-      return send({ method: 'DELETE', path, params: fields, notFoundIsSuccess: true, ...options }, wasThere);
+      return send({ method: 'DELETE', path, params: { code: requireCode(code) }, ...options }, wasThere);
     },
 
     /**
@@ -128,11 +120,14 @@ const codedList = list(record({ id: integer, code: textOrNull }));
 const isList = ({ bytes }: HttpResponse) => bytes.toString('utf8', 0, 100).trimStart().startsWith('[');
 
 function idIn(response: HttpResponse, code: string): number {
-  const items = readShape(codedList, parseJson(response), 'a list');
+  const items = readShape(codedList, parseJson(response));
   const item = items.find((one) => one.code === code) ?? items.find((one) => one.code && isSameCode(one.code, code));
   if (item) return item.id;
   throw new ShapeError('expected the record with this code, got a list without it');
 }
+
+/** One page of a list. `lastPage` is undefined if the response has no `Link` header. */
+export type Page<Item> = { items: Item[]; lastPage: number | undefined };
 
 /** Which page of a list: `page` from 1, the default, of `limit` items, 1 to 100, default 100. */
 export type Paging = { limit?: number | undefined; page?: number | undefined };
@@ -148,7 +143,7 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
 ) {
   const items = list(shape);
   const read = (response: HttpResponse): Page<Item> => ({
-    items: readShape(items, parseJson(response), 'a list'),
+    items: readShape(items, parseJson(response)),
     lastPage: lastPage(response.headers.link),
   });
   const fetchPage = async (params: Filters & Paging): Promise<Page<Item>> => {
@@ -160,7 +155,6 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
      * One page of the list.
      *
      * @throws TypeError for an empty filter, before anything is sent.
-     * @throws MalformedResponseError for a record without id, or with a field of another type than the spec's.
      * @example const { items, lastPage } = await api.orders.list({ paid_on: '2026-01-31', page: 2 });
      */
     list: (params = {} as Filters & Paging) => fetchPage(params),
@@ -169,11 +163,9 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
      * All pages of the list, one request each. A record that is added or deleted meanwhile shifts others between pages: the
      * same `id` may come twice.
      *
-     * @throws TypeError and MalformedResponseError as `list` does, or if the service ignores the page parameter and has more
-     *   than one page holds.
+     * @throws MalformedResponseError if the service ignores the page parameter and has more than one page holds.
      * @throws PageLimitError after page 30 of reviews, unless the list certainly ends there: that page is empty, or it is
-     *   short and has no `Link` header. A `Link` header proves nothing: services name page 30 as the last of any longer
-     *   list (docs/service-facts.md). Narrow the period.
+     *   short and has no `Link` header. Services name page 30 as the last of any longer list (docs/service-facts.md).
      * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
      */
     async *listAll(params = {} as Filters & Omit<Paging, 'page'>): AsyncGenerator<Page<Item>, void, undefined> {
@@ -245,3 +237,7 @@ export function sentAmount(amount: string, what: string): string {
   }
   return amount.replace(/(\.\d\d\d*?)0+$/, '$1');
 }
+
+/** Options in the format of the service, `<key>:<value>` each. */
+export const optionPairs = (options: Readonly<Record<string, string>> | undefined): string[] | undefined =>
+  options && Object.entries(options).map(([key, value]) => `${key}:${value}`);

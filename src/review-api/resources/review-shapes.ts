@@ -1,109 +1,96 @@
-import type { InferOutput } from 'valibot';
 import * as v from 'valibot';
-import {
-  anyRecord,
-  flagOrNull,
-  integer,
-  integerOrNull,
-  list,
-  listOrNone,
-  options,
-  record,
-  shownText,
-  text,
-  textOrNull,
-} from '../http/shape.ts';
+import * as s from '../http/shape.ts';
 
-const image = record({
-  url: textOrNull,
-  width: integerOrNull,
-  height: integerOrNull,
-  gallery_url: textOrNull,
-  gallery_width: integerOrNull,
-  gallery_height: integerOrNull,
-  portrait_url: textOrNull,
-  portrait_width: integerOrNull,
-  portrait_height: integerOrNull,
-  thumbnail_url: textOrNull,
-  thumbnail_width: integerOrNull,
-  thumbnail_height: integerOrNull,
+const image = s.record({
+  url: s.textOrNull,
+  width: s.integerOrNull,
+  height: s.integerOrNull,
+  gallery_url: s.textOrNull,
+  gallery_width: s.integerOrNull,
+  gallery_height: s.integerOrNull,
+  portrait_url: s.textOrNull,
+  portrait_width: s.integerOrNull,
+  portrait_height: s.integerOrNull,
+  thumbnail_url: s.textOrNull,
+  thumbnail_width: s.integerOrNull,
+  thumbnail_height: s.integerOrNull,
 });
 
 /** One picture in four variants; sizes are in pixels (docs/interface.md, "Image"). */
-export type ReviewImage = InferOutput<typeof image>;
+export type ReviewImage = v.InferOutput<typeof image>;
 
-const video = record({ hd_url: textOrNull, sd_url: textOrNull });
+const video = s.record({ hd_url: s.textOrNull, sd_url: s.textOrNull });
 
 /**
  * Links to one video of full length, valid 7 days; a service may show one quality only (docs/interface.md, "Review").
  */
-export type ReviewVideo = InferOutput<typeof video>;
+export type ReviewVideo = v.InferOutput<typeof video>;
 
-const option = record({
-  id: integer,
-  review_id: integerOrNull,
-  review_option_type_id: integerOrNull,
-  value: textOrNull,
+const option = s.record({
+  id: s.integer,
+  review_id: s.integerOrNull,
+  review_option_type_id: s.integerOrNull,
+  value: s.textOrNull,
   /** In shops on the v2 additional-information model only. */
-  option_type_name: shownText,
+  option_type_name: s.shownText,
   /** In shops on the v2 additional-information model only. */
-  value_text: shownText,
-  created_at: textOrNull,
-  updated_at: textOrNull,
+  value_text: s.shownText,
+  created_at: s.textOrNull,
+  updated_at: s.textOrNull,
 });
 
 /** One item of additional information (docs/interface.md, "Review option"); `'value_text' in option` tells v2 shops. */
-export type ReviewOption = InferOutput<typeof option>;
+export type ReviewOption = v.InferOutput<typeof option>;
 
-export const review = record({
-  id: integer,
+export const review = s.record({
+  id: s.integer,
   /** The shop's own identifier. */
-  code: textOrNull,
-  display: flagOrNull,
+  code: s.textOrNull,
+  display: s.flagOrNull,
   /** In lists. */
-  user_id: integerOrNull,
-  user_code: textOrNull,
-  user_name: textOrNull,
-  message: textOrNull,
+  user_id: s.integerOrNull,
+  user_code: s.textOrNull,
+  user_name: s.textOrNull,
+  message: s.textOrNull,
   /** 1 to 5; null without rating. */
-  score: integerOrNull,
-  created_at: textOrNull,
-  updated_at: textOrNull,
-  product_id: integerOrNull,
-  product_code: textOrNull,
+  score: s.integerOrNull,
+  created_at: s.textOrNull,
+  updated_at: s.textOrNull,
+  product_id: s.integerOrNull,
+  product_code: s.textOrNull,
   /** An open set: `text`, `photo`, `video`, `video&photo` were seen. */
-  review_type: textOrNull,
-  images_count: integerOrNull,
-  images: listOrNone(image),
-  videos_count: integerOrNull,
+  review_type: s.textOrNull,
+  images_count: s.integerOrNull,
+  images: s.listOrNone(image),
+  videos_count: s.integerOrNull,
   /** Links to short videos of at most 5 seconds, valid 7 days; to be removed by the service: use `videos`. */
-  video_urls: listOrNone(text),
-  videos: listOrNone(video),
+  video_urls: s.listOrNone(s.text),
+  videos: s.listOrNone(video),
   /** Helpful and not-helpful votes together. */
-  likes_count: integerOrNull,
+  likes_count: s.integerOrNull,
   /** Helpful votes only. */
-  plus_likes_count: integerOrNull,
+  plus_likes_count: s.integerOrNull,
   /** In lists. */
-  comments_count: integerOrNull,
+  comments_count: s.integerOrNull,
   /** Null in lists, which do not have them. The spec does not describe their fields. */
-  comments: v.nullish(list(anyRecord), null),
+  comments: v.nullish(s.list(s.anyRecord), null),
   /** An open set: `brand_pc`, `sms` were seen. */
-  source: textOrNull,
-  options: listOrNone(option),
+  source: s.textOrNull,
+  options: s.listOrNone(option),
   /** Option name to the value chosen at purchase; empty if the shop does not show it. */
-  product_options: options,
-  order_code: textOrNull,
-  sub_order_code: textOrNull,
+  product_options: s.options,
+  order_code: s.textOrNull,
+  sub_order_code: s.textOrNull,
   /** Whether the order was one of an offline store. */
-  store_order: flagOrNull,
-  store_name: textOrNull,
-  third_party_name: textOrNull,
-  sub_brand_id: integerOrNull,
-  tag_name: textOrNull,
+  store_order: s.flagOrNull,
+  store_name: s.textOrNull,
+  third_party_name: s.textOrNull,
+  sub_brand_id: s.integerOrNull,
+  tag_name: s.textOrNull,
 });
 
 /**
  * A review (docs/interface.md, "Review"). Dates are ISO 8601 with offset, to the millisecond. An absent field is null,
  * an absent list is empty. Fields beyond these are kept unchanged.
  */
-export type Review = InferOutput<typeof review>;
+export type Review = v.InferOutput<typeof review>;

@@ -1,7 +1,6 @@
 import { nullable } from 'valibot';
 import { type CallOptions, type HttpResponse, type Params, type Send, withPrivate } from '../http/call.ts';
 import { parseAnyJson, parseJson, reading, withSameId } from '../http/decode.ts';
-import { optionPairs } from '../http/encode.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
 import {
@@ -9,6 +8,7 @@ import {
   listOperations,
   operationsByCode,
   operationsById,
+  optionPairs,
   type Paging,
   requireCode,
   requireId,
@@ -150,7 +150,7 @@ export type ReviewOverview = {
 /** Reviews (docs/interface.md, "Reviews"). */
 export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords']) {
   const send = withPrivate(anySend, ['message', 'user_code', 'user_name', 'review_source_url']);
-  const resource = { path, what: 'a review', shape: review, params: reviewParams };
+  const resource = { path, shape: review, params: reviewParams };
   return {
     ...operationsById(send, resource),
     ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, resource),
@@ -173,7 +173,7 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
     async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
       const call = { method: 'GET', path: `${path}/${requireId(id)}`, isOfNow: true, ...options } as const;
       const found = await send(call, (response) => {
-        const item = withSameId(readShape(rawReview, parseAnyJson(response), 'a review'), id);
+        const item = withSameId(readShape(rawReview, parseAnyJson(response)), id);
         return { rawBody: response.bytes, item };
       });
       onRecords?.('review_detail', [found.item]);
@@ -191,7 +191,7 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
       const repeatable = body.code !== undefined;
       if (repeatable) requireCode(body.code);
       const params = reviewParams(body);
-      return send({ method: 'POST', path, params, repeatable, ...options }, reading(review, resource.what));
+      return send({ method: 'POST', path, params, repeatable, ...options }, reading(review));
     },
 
     /** The dates of the first and the last review, and the service's clock. */
@@ -225,7 +225,7 @@ function readRawPage(response: HttpResponse): RawReviewPage {
   const { status, headers, requestedAt } = response;
   // 204 is "no content": a service may send it for an empty list.
   const rawBody = status === 204 ? Buffer.from('[]') : response.bytes;
-  const items = readShape(anyList, parseAnyJson({ ...response, bytes: rawBody }), 'a list');
+  const items = readShape(anyList, parseAnyJson({ ...response, bytes: rawBody }));
   return { rawBody, items, lastPage: lastPage(headers.link), requestedAt };
 }
 
@@ -235,7 +235,7 @@ const rawReview = record({ id: integer }) as Shape<JsonObject & { id: number }>;
 const overview = record({ first_review_created_at: nullable(text), last_review_created_at: nullable(text) });
 
 function readOverview(response: HttpResponse): ReviewOverview {
-  const { first_review_created_at, last_review_created_at } = readShape(overview, parseJson(response), 'the overview');
+  const { first_review_created_at, last_review_created_at } = readShape(overview, parseJson(response));
   const serviceMs = Date.parse(response.headers.date ?? '');
   const serviceNow = Number.isNaN(serviceMs) ? undefined : new Date(serviceMs);
   return { first_review_created_at, last_review_created_at, serviceNow, requestedAt: response.requestedAt };

@@ -1,8 +1,7 @@
 import { type CallOptions, type Send, withPrivate } from '../http/call.ts';
 import { reading } from '../http/decode.ts';
-import { optionPairs } from '../http/encode.ts';
 import { newId, record } from '../http/shape.ts';
-import { operationsById, requireId, sentAmount } from './resource.ts';
+import { operationsById, optionPairs, requireId, sentAmount } from './resource.ts';
 
 /** Fields of a new sub-order (docs/interface.md, "Sub-orders"). Dates are ISO 8601. */
 export type SubOrderBody = {
@@ -31,15 +30,12 @@ export type SubOrderPatch = {
 
 type Clearable = 'product_options' | 'status' | 'delivery_started_at' | 'delivered_at' | 'invoice' | 'delivery_service';
 
-const subOrder = record({ id: newId });
-
 /** Sub-orders (docs/interface.md, "Sub-orders"): one purchased product each. They are read with their order. */
 export function subOrdersApi(anySend: Send) {
   const send = withPrivate(anySend, ['invoice', 'delivery_service']);
-  const what = 'a sub-order';
-  const read = reading(subOrder, what);
+  const shape = record({ id: newId });
   const pathOf = (orderId: number) => `/v1/orders/${requireId(orderId, 'order id')}/sub_orders`;
-  const of = (orderId: number) => operationsById(send, { path: pathOf(orderId), what, shape: subOrder, params });
+  const of = (orderId: number) => operationsById(send, { path: pathOf(orderId), shape, params });
   return {
     /**
      * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response. Only
@@ -50,7 +46,14 @@ export function subOrdersApi(anySend: Send) {
      * @example const { id } = await api.subOrders.create(12, { product_id: 3, price: '12.50', status: 'paid' });
      */
     async create(orderId: number, body: SubOrderBody, options: CallOptions = {}): Promise<{ id: number }> {
-      return send({ method: 'POST', path: pathOf(orderId), params: params(body), repeatable: false, ...options }, read);
+      const call = {
+        method: 'POST',
+        path: pathOf(orderId),
+        params: params(body),
+        repeatable: false,
+        ...options,
+      } as const;
+      return send(call, reading(shape));
     },
 
     /** Changes these fields, by PUT, the only method that the interface names. @throws NotFoundError */

@@ -10,10 +10,7 @@ const fields = { name: text, icon_url: textOrNull, created_at: textOrNull, updat
 const userGrade = record({ id: integer, ...fields });
 const newGrade = record({ id: newId, ...fields });
 
-/**
- * A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset; fields beyond these are kept
- * unchanged.
- */
+/** A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset; other fields are kept unchanged. */
 export type UserGrade = InferOutput<typeof userGrade>;
 
 /** Body of `POST /v1/user_grades`. The icon is 20 pixels wide or high. */
@@ -27,7 +24,7 @@ export type UserGradePatch = { name?: string | undefined; icon_url?: string | nu
 
 /** Member grades (docs/interface.md, "User grades"). They have no code, only the service's id. */
 export function userGradesApi(send: Send) {
-  const resource = { path, what: 'a user grade', shape: userGrade, params: (patch: UserGradePatch) => patch };
+  const resource = { path, shape: userGrade, params: (patch: UserGradePatch) => patch };
   const { get, update, remove } = operationsById(send, resource);
   return {
     get,
@@ -43,7 +40,7 @@ export function userGradesApi(send: Send) {
      */
     async create(body: UserGradeBody, options: CallOptions = {}): Promise<UserGrade> {
       const call = { method: 'POST', path, params: body, repeatable: false, ...options } as const;
-      return send(call, reading(newGrade, resource.what));
+      return send(call, reading(newGrade));
     },
   };
 }
