@@ -7,15 +7,14 @@ import { subOrdersApi } from './resources/sub-orders-api.ts';
 import { userGradesApi } from './resources/user-grades-api.ts';
 
 export type { CallOptions } from './http/call.ts';
-export type * from './http/options.ts';
+export type { ClientLog, RequestFacts, ReviewApiOptions, ReviewApiStats, Wait } from './http/options.ts';
 export { openRateLimit, type RateLimitOptions } from './http/rate-limit.ts';
 export type { RetryLimits } from './http/retry-policy.ts';
 export { holdText, type Session, type SessionStore } from './http/session.ts';
 export type { MoneyAmount } from './http/shape.ts';
 export type * from './resources/categories-api.ts';
 export type * from './resources/orders-api.ts';
-export type { Page, Paging } from './resources/resource.ts';
-export { sentAmount } from './resources/resource.ts';
+export { type Page, type Paging, sentAmount } from './resources/resource.ts';
 export type * from './resources/review-shapes.ts';
 export type * from './resources/reviews-api.ts';
 export type * from './resources/sub-orders-api.ts';
@@ -23,9 +22,8 @@ export type * from './resources/user-grades-api.ts';
 export * from './review-api-errors.ts';
 
 /**
- * Every operation of the service. Besides the errors that its description names, any operation may throw a `TypeError`
- * before anything is sent (a parameter that the service would misread), another `ReviewApiError`, or the reason why the
- * client was closed or aborted.
+ * Every operation of the service. Any may also throw a `TypeError` before anything is sent (a parameter that the service
+ * would misread), another `ReviewApiError` than those it names, or the reason why the client was closed or aborted.
  */
 export type ReviewApi = ReturnType<typeof openReviewApi>;
 
@@ -33,9 +31,7 @@ export type ReviewApi = ReturnType<typeof openReviewApi>;
  * Opens a client of the review service. Nothing is sent before the first call.
  *
  * @throws TypeError for a base address that is not valid, empty credentials, or a concurrency below 1.
- * @example
- * await using api = openReviewApi({ baseUrl: 'https://reviews.example.com', clientId, clientSecret });
- * const { first_review_created_at } = await api.reviews.overview();
+ * @example await using api = openReviewApi({ baseUrl: 'https://reviews.example.com', clientId, clientSecret });
  */
 export function openReviewApi(options: ReviewApiOptions) {
   const { send, authenticate, stats, close } = openHttpClient(options);
@@ -46,8 +42,7 @@ export function openReviewApi(options: ReviewApiOptions) {
     userGrades: userGradesApi(send),
     reviews: reviewsApi(send, options.onRecords),
     /**
-     * Requests a token, unless there is one already (docs/interface.md, "Authentication"). Other calls do this
-     * themselves; call it to find out early whether the credentials are right.
+     * Requests a token, unless there is one, so that wrong credentials show early. Other calls do this themselves.
      *
      * @throws AuthenticationError if the service does not accept client id and secret.
      */

@@ -5,7 +5,6 @@ export type RequestContext = {
   method: string;
   path: string;
   status?: number | undefined;
-  /** Given if it failed for a reason that may go away by waiting. */
   attempts?: number | undefined;
   detail?: string | undefined;
   hint?: string | undefined;
@@ -18,7 +17,6 @@ type ErrorKind = { code: string; what: string; retryable?: boolean; hint?: strin
  * parameter is not valid, nothing was sent) and the reason of an abort.
  */
 export class ReviewApiError extends ReviewSyncError {
-  /** What each class says of its failures. */
   static readonly kind: ErrorKind = { code: 'failed', what: 'the request failed' };
   override readonly name: string = 'ReviewApiError';
   readonly method: string;
@@ -36,12 +34,11 @@ export class ReviewApiError extends ReviewSyncError {
 
   constructor(at: RequestContext, { code, what, retryable = false, hint }: ErrorKind = new.target.kind) {
     const { method, path, status, attempts = 1, detail } = at;
-    const withFacts = (facts: readonly string[]) =>
-      `${method} ${path}: ${what}${facts.length > 0 ? ` (${facts.join(', ')})` : ''}${detail ? `: ${detail}` : ''}`;
-    const ofStatus = status === undefined ? [] : [`status ${status}`];
-    const message = withFacts([...ofStatus, ...(attempts > 1 ? [`${attempts} attempts`] : [])]);
-    super(`review-api.${code}`, message, { hint: at.hint ?? hint });
-    this.reason = withFacts(ofStatus);
+    const facts = [status === undefined ? '' : `status ${status}`, attempts > 1 ? `${attempts} attempts` : ''];
+    const withFacts = (some: readonly string[]) =>
+      `${method} ${path}: ${what}${some.length > 0 ? ` (${some.join(', ')})` : ''}${detail ? `: ${detail}` : ''}`;
+    super(`review-api.${code}`, withFacts(facts.filter(Boolean)), { hint: at.hint ?? hint });
+    this.reason = withFacts(facts.slice(0, 1).filter(Boolean));
     this.method = method;
     this.path = path;
     this.status = status;
@@ -96,19 +93,17 @@ export class LimitedError extends ReviewApiError {
 }
 
 /**
- * No usable response after all attempts: 5xx, a redirect, refused or broken connections, timeouts. `status` is set if the
- * service responded so or with 408 (this request fails, others may not), and undefined if there was no response
- * (the service cannot be reached). A certificate that is not valid is the one case that is not `retryable`. `isUnsent`:
- * there was no connection, so the request says nothing about what was asked for.
+ * No usable response after all attempts: 5xx, 408, a redirect, refused or broken connections, timeouts. With a `status`
+ * this request fails and others may not; without one the service cannot be reached. `retryable` except for an invalid
+ * certificate. `isUnsent`: there was no connection, so the request says nothing about what was asked for.
  */
 export class UnavailableError extends ReviewApiError {
   override readonly name = 'UnavailableError';
   readonly isUnsent: boolean;
 
   constructor(at: RequestContext, retryable = true, isUnsent = false) {
-    const isReached = at.status !== undefined;
-    const what = isReached ? 'the review service failed on this request' : 'the review service could not be reached';
-    super(at, { code: 'unavailable', what, retryable });
+    const what = at.status === undefined ? 'could not be reached' : 'failed on this request';
+    super(at, { code: 'unavailable', what: `the review service ${what}`, retryable });
     this.isUnsent = isUnsent;
   }
 }
@@ -124,10 +119,7 @@ export class MalformedResponseError extends ReviewApiError {
   override readonly name = 'MalformedResponseError';
 }
 
-/**
- * A write was sent, and it is not known whether the service carried it out: its response was lost and it must not be
- * repeated, or the service only accepted it (202).
- */
+/** The response of a write that must not be repeated was lost, or the service only accepted it (202). */
 export class UnknownOutcomeError extends ReviewApiError {
   static override readonly kind: ErrorKind = {
     code: 'unknown-outcome',
@@ -137,10 +129,7 @@ export class UnknownOutcomeError extends ReviewApiError {
   override readonly name = 'UnknownOutcomeError';
 }
 
-/**
- * A list of reviews may continue after page 30, the last one (docs/interface.md, "Reviews", rule 4). All 30 pages were
- * read.
- */
+/** A list of reviews may continue after page 30 (docs/interface.md, "Reviews", rule 4). All 30 pages were read. */
 export class PageLimitError extends ReviewApiError {
   static override readonly kind: ErrorKind = {
     code: 'page-limit',

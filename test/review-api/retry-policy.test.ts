@@ -3,11 +3,12 @@ import { expect, test } from 'vitest';
 import { outcomeOf } from '../../src/review-api/http/outcome.ts';
 import {
   asksToWait,
-  attemptsAfter,
   backoffOf,
   type Failure,
+  isFinal,
   isUnknown,
   limitsOf,
+  mostAttempts,
   ownWait,
 } from '../../src/review-api/http/retry-policy.ts';
 import type { Reply } from '../../src/review-api/http/send.ts';
@@ -21,7 +22,7 @@ function next(failure: Failure, call: object = {}, spent: object = {}, limits = 
   const all = { ...first, ...spent };
   if (isUnknown(failure, call)) return 'unknown outcome';
   const backoffMs = backoffOf(all.number, 0.5, limits);
-  if (all.number >= attemptsAfter(failure, call, limits)) return 'end';
+  if (isFinal(failure, call) || all.number >= mostAttempts(failure, limits)) return 'end';
   return ownWait(failure, backoffMs, call, all.spentMs, limits) ?? 'end';
 }
 
@@ -47,7 +48,7 @@ test('about two minutes are spent before giving up', () => {
 });
 
 const outcome = (reply: object) =>
-  outcomeOf(reply as Reply, { method: 'POST', path: '/v1/orders' }, () => 0, { secrets: [], now: () => 0 });
+  outcomeOf(reply as Reply, { method: 'POST', path: '/v1/orders' }, () => 0, [], Date.now);
 const failing = (code: string, syscall?: string) => Object.assign(new Error(code), { code, syscall });
 
 test.for<[cause: Error, ofCreate: string, ofOthers: string]>([

@@ -1,9 +1,6 @@
 type Text = string | number | undefined;
 
-/**
- * Parameters by name. `undefined` is left out; `null` is sent as an empty value, which clears the field. A list of objects
- * has the parameters of each item.
- */
+/** Parameters by name. `undefined` is left out; `null` is sent as an empty value, which clears the field. */
 export type Params = Readonly<
   Record<string, Text | null | readonly string[] | readonly Readonly<Record<string, Text>>[]>
 >;
@@ -11,20 +8,13 @@ export type Params = Readonly<
 /** Options of a single call. */
 export type CallOptions = {
   /**
-   * Milliseconds that this call may spend on failed attempts and its own waits. The call starts no wait that would exceed
-   * it, and does not cut off an attempt in flight. A 429 does not count, nor do waits of all requests. Default:
-   * `giveUpAfterMs` of `retry`.
+   * Milliseconds that this call may spend on failed attempts and its own waits; default: that of `retry`. A 429 does not
+   * count, nor do waits of all requests. An attempt in flight is not cut off.
    */
   giveUpAfterMs?: number | undefined;
-  /**
-   * Whether a 429 that asks for a longer wait than `giveUpAfterMs` ends the call at once and holds no other, unless the
-   * overview gets one, too. For a caller that goes on with another request.
-   */
+  /** Whether a 429 that asks for more than `giveUpAfterMs` ends the call, and holds others only if the overview gets one. */
   countsHolds?: boolean | undefined;
-  /**
-   * Called right before each attempt is sent, after all waiting for the token, the request ceiling and `Retry-After`.
-   * An error that it throws ends the call, and nothing is sent.
-   */
+  /** Called right before each attempt, after all waiting. An error that it throws ends the call, and nothing is sent. */
   beforeSend?: (() => void) | undefined;
 };
 

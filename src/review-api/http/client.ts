@@ -1,21 +1,12 @@
 import { setMaxListeners } from 'node:events';
 import pLimit from 'p-limit';
 import { sleep, withTimeout } from '../../base/timeout.ts';
-import { AuthenticationError } from '../review-api-errors.ts';
+import { AuthenticationError, type ReviewApiError } from '../review-api-errors.ts';
 import { type Call, type HttpResponse, type Send, tokenPath } from './call.ts';
 import { readToken } from './decode.ts';
-import type { ReviewApiOptions, ReviewApiStats } from './options.ts';
+import { type ReviewApiOptions, type ReviewApiStats, settingsOf } from './options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
-import {
-  asksToWait,
-  attemptsAfter,
-  backoffOf,
-  errorOf,
-  type Failure,
-  isUnknown,
-  limitsOf,
-  ownWait,
-} from './retry-policy.ts';
+import * as policy from './retry-policy.ts';
 import { openSend } from './send.ts';
 import { hold, isHeld, look, openSession, renewToken, type Token, untilFree, validToken } from './session.ts';
 
@@ -45,49 +36,39 @@ export function openHttpClient(options: ReviewApiOptions) {
 
 type Client = ReturnType<typeof newClient>;
 
-/** What the requests of one client share. A page of 100 reviews has about 140 kB: bodies may have 8 MiB. */
+/** What the requests of one client share. */
 function newClient(options: ReviewApiOptions) {
-  const { baseUrl, clientId, clientSecret, concurrency: slots = 8, now = Date.now } = options;
-  const {
-    timeoutMs = 60_000,
-    maxBodyBytes = 8 * 1024 * 1024,
-    signal: aborted = new AbortController().signal,
-  } = options;
+  const settings = settingsOf(options);
+  const { clientId, clientSecret, concurrency, signal, log, now } = settings;
   // The message does not quote the value: it may be a secret.
   for (const name of ['clientId', 'clientSecret'] as const)
-    if (typeof options[name] !== 'string' || !options[name])
+    if (typeof settings[name] !== 'string' || !settings[name])
       throw new TypeError(`expected a ${name} that is not empty`);
-  if (!Number.isSafeInteger(slots) || slots < 1) {
-    throw new TypeError(`expected concurrency to be a positive integer, got ${slots}`);
-  }
+  if (!Number.isSafeInteger(concurrency) || concurrency < 1)
+    throw new TypeError(`expected concurrency to be a positive integer, got ${concurrency}`);
   const closing = new AbortController();
-  /** Ends waits; requests in flight run on until `aborted`. */
-  const stopped = AbortSignal.any([aborted, closing.signal]);
-  setMaxListeners(0, aborted, stopped);
-  const reportWait = (level: 'debug' | 'info' | 'warn', forMs: number, reason: string) => {
+  /** Ends waits; requests in flight run on until `signal` aborts. */
+  const stopped = AbortSignal.any([signal, closing.signal]);
+  setMaxListeners(0, signal, stopped);
+  const onWait = (forMs: number, reason: string, level: 'debug' | 'info' | 'warn' = 'warn') => {
     const untilMs = now() + forMs;
-    options.log?.[level]({ until: new Date(untilMs) }, reason);
-    options.onWait?.({ untilMs, reason });
+    log?.[level]({ until: new Date(untilMs) }, reason);
+    settings.onWait?.({ untilMs, reason });
   };
   // Repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
   const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const tokenCall: Call = { method: 'POST', path: tokenPath, params };
   return {
-    options,
-    now,
+    ...settings,
     closing,
     stopped,
-    reportWait,
+    onWait,
     tokenCall,
     stats: { requests: 0, retries: 0, oldestMs: 0 },
-    http: openSend({ baseUrl, slots, timeoutMs, maxBodyBytes, aborted, now }),
-    session: openSession(options.session, {
-      stopped,
-      now,
-      onWait: (forMs, reason) => reportWait('warn', forMs, reason),
-    }),
-    slots: pLimit(slots),
-    limits: limitsOf(options.retry),
+    http: openSend(settings),
+    session: openSession(settings.session, { stopped, now, onWait }),
+    slots: pLimit(concurrency),
+    limits: policy.limitsOf(settings.retry),
     /** A request for the overview that shows whether all requests have to wait. No other one is sent meanwhile. */
     question: undefined as Promise<boolean> | undefined,
     /** A token is being obtained. */
@@ -119,9 +100,6 @@ const refusalMs = 10_000;
 /** If so many fresh tokens in a row are refused at first use, the service refuses the credentials. */
 const freshTokens = 3;
 
-/** A request that is sent again more often than this is worth a warning. */
-const retriesOfNote = 2;
-
 /** Shows whether the service refuses a token, or asks to wait, for one request or for all. */
 const proofCall: Call = { method: 'GET', path: '/v1/reviews/overview' };
 
@@ -133,19 +111,15 @@ async function requireToken(client: Client): Promise<void> {
   const { session, tokenCall } = client;
   const refusal = client.refusal && client.refusal.untilMs > performance.now() ? client.refusal : undefined;
   const isThere = () => validToken(session) !== undefined && session.token !== refusal?.token;
-  if (isThere()) return;
   // A token that another process has obtained needs no request, and so does not wait for the end of a hold.
   await look(session);
   if (isThere()) return;
   if (refusal) throw refusal.error;
   // Takes no slot: the caller holds one and would wait for itself.
-  client.renewal ??= untilEnd(client, tokenCall, () => inTurn(client, tokenCall, () => renew(client)))
-    .catch((error: unknown) => {
-      throw error instanceof AuthenticationError ? refuseAll(client, error) : error;
-    })
-    .finally(() => {
-      client.renewal = undefined;
-    });
+  const renewed = () => inTurn(client, tokenCall, () => renew(client));
+  client.renewal ??= untilEnd(client, tokenCall, renewed).finally(() => {
+    client.renewal = undefined;
+  });
   await client.renewal;
 }
 
@@ -160,9 +134,10 @@ async function renew(client: Client): Promise<Attempt<unknown>> {
   return sent;
 }
 
-/** For a while no other request has to find out that the service refuses the credentials. */
-function refuseAll(client: Client, error: AuthenticationError): AuthenticationError {
-  client.refusal = { error, untilMs: performance.now() + refusalMs, token: client.session.token };
+/** If the service refuses the credentials for all requests, for a while no other one has to find that out. */
+function known(client: Client, error: ReviewApiError): ReviewApiError {
+  if (error instanceof AuthenticationError && error.isForAll)
+    client.refusal = { error, untilMs: performance.now() + refusalMs, token: client.session.token };
   return error;
 }
 
@@ -222,25 +197,25 @@ async function prove<T>(
   client: Client,
   call: Call,
   sent: Attempt<T> & { token: Token },
-  refused: Failure,
+  refused: policy.Failure,
 ): Promise<Attempt<T> | undefined> {
   const { outcome, ...at } = await inTurn(client, proofCall, () => attempt(client, proofCall, () => {}, sent.token));
   if (outcome.kind === 'success' || outcome.kind === 'refused') return sent;
   // A call that was refused has changed nothing: the failure of another request must not make its outcome unknown.
-  if (outcome.kind !== 'token-refused') return isUnknown(outcome, call) ? sent : { outcome, ...at };
+  if (outcome.kind !== 'token-refused') return policy.isUnknown(outcome, call) ? sent : { outcome, ...at };
   client.uselessTokens += 1;
   if (client.uselessTokens < freshTokens) return undefined;
   const { method, path } = call;
-  throw refuseAll(client, new AuthenticationError({ method, path, ...refused }, true));
+  throw known(client, new AuthenticationError({ method, path, ...refused }, true));
 }
 
 /** Sends an attempt as soon as it may be sent. */
 async function inTurn<Sent>(client: Client, call: Call, send: () => Promise<Sent>): Promise<Sent> {
-  const { session, stopped, limits, options } = client;
+  const { session, stopped, limits } = client;
   do {
     await client.question?.catch(() => {});
     await untilFree(session, call, limits.maxRetryAfterMs);
-    await options.acquire?.(stopped);
+    await client.acquire?.(stopped);
   } while (client.question || isHeld(session));
   stopped.throwIfAborted();
   return send();
@@ -258,7 +233,7 @@ async function attempt<T>(
   token?: Token,
   free?: () => void,
 ): Promise<Attempt<T>> {
-  const { session, stats, options, now } = client;
+  const { session, stats, log, now } = client;
   if (token) token.uses += 1;
   const { reply, durationMs } = await client.http.send(call, token?.value);
   stats.requests += 1;
@@ -270,38 +245,37 @@ async function attempt<T>(
     client.lastTurn = client.lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
     await client.lastTurn;
   }
-  const secrets = [token?.value, session.token?.value, options.clientSecret];
-  const outcome = outcomeOf(reply, call, read, { secrets, now });
+  const secrets = [token?.value, session.token?.value, client.clientSecret];
+  const outcome = outcomeOf(reply, call, read, secrets, now);
   if (token && outcome.kind === 'token-refused') token.uses -= 1;
   else if (token && response) client.uselessTokens = 0;
   stats.oldestMs = Math.max(stats.oldestMs, response?.ageMs ?? 0);
   const { method, path } = call;
   if (outcome.kind === 'success' && outcome.warning !== undefined && !client.hasWarned) {
     client.hasWarned = true;
-    options.log?.warn({ method, path, text: outcome.warning }, 'the review service writes text beside its JSON');
+    log?.warn({ method, path, text: outcome.warning }, 'the review service writes text beside its JSON');
   }
   const facts = { method, path, status: response?.status, durationMs };
-  options.log?.debug(facts, 'request to the review service');
-  options.onRequestEnd?.(facts);
+  log?.debug(facts, 'request to the review service');
+  client.onRequestEnd?.(facts);
   return { outcome, isStored: call.method === 'GET' && response?.isStored === true, durationMs };
 }
 
 /** Waits before the next attempt of the call, without a slot. @throws the error of the call if there is none. */
-async function waitAfter(client: Client, call: Call, failure: Failure, spent: Spent): Promise<void> {
+async function waitAfter(client: Client, call: Call, failure: policy.Failure, spent: Spent): Promise<void> {
   const { session, stopped, limits, stats } = client;
-  const most = attemptsAfter(failure, call, limits);
-  if (most > 1) stopped.throwIfAborted();
-  const backoffMs = backoffOf(spent.attempts, Math.random(), limits);
-  const aloneMs = ownWait(failure, backoffMs, call, spent.spentMs, limits);
-  const isLast = spent.attempts >= most;
+  if (!policy.isFinal(failure, call)) stopped.throwIfAborted();
+  const backoffMs = policy.backoffOf(spent.attempts, Math.random(), limits);
+  const aloneMs = policy.ownWait(failure, backoffMs, call, spent.spentMs, limits);
+  const isLast = policy.isFinal(failure, call) || spent.attempts >= policy.mostAttempts(failure, limits);
   const isForAll =
-    !isLast && asksToWait(failure) && (await isAskedOfAll(client, call, failure, spent, backoffMs, aloneMs));
+    !isLast && policy.asksToWait(failure) && (await isAskedOfAll(client, call, failure, spent, backoffMs, aloneMs));
   const delayMs = isForAll ? 0 : aloneMs;
-  if (isLast || delayMs === undefined) throw errorOf(call, failure, spent.attempts);
+  if (isLast || delayMs === undefined) throw known(client, policy.errorOf(call, failure, spent.attempts));
   const why = [failure.status, failure.detail ?? failure.kind].filter((one) => one !== undefined).join(' ');
-  const level = onceAMinute(client, spent.attempts > retriesOfNote ? 'warn' : 'info');
+  const level = onceAMinute(client, spent.attempts > 2 ? 'warn' : 'info');
   const untilMs = Math.max(delayMs, session.heldUntilMs - performance.now());
-  client.reportWait(level, untilMs, `${call.method} ${call.path} is sent again: ${why}`);
+  client.onWait(untilMs, `${call.method} ${call.path} is sent again: ${why}`, level);
   stats.retries += 1;
   spent.spentMs += delayMs;
   await sleep(delayMs, stopped);
@@ -315,12 +289,12 @@ async function waitAfter(client: Client, call: Call, failure: Failure, spent: Sp
 async function isAskedOfAll(
   client: Client,
   call: Call,
-  { kind, retryAfterMs }: Failure,
+  { kind, retryAfterMs }: policy.Failure,
   spent: Spent,
   backoffMs: number,
   aloneMs: number | undefined,
 ): Promise<boolean> {
-  const { session, stopped, options } = client;
+  const { session } = client;
   if (isHeld(session)) return true;
   const isFirst = kind === 'limited' && !spent.hasHeld && !(call.countsHolds && aloneMs === undefined);
   if (isFirst || call.path === tokenPath) {
@@ -329,10 +303,10 @@ async function isAskedOfAll(
     return true;
   }
   const ask = async () => {
-    await options.acquire?.(stopped);
+    await client.acquire?.(client.stopped);
     const sent = attempt(client, proofCall, () => {}, session.token);
     const shown = await withTimeout(sent, proofMs, () => new Error('late')).catch(() => undefined);
-    if (!shown || shown.outcome.kind === 'success' || !asksToWait(shown.outcome)) return false;
+    if (!shown || shown.outcome.kind === 'success' || !policy.asksToWait(shown.outcome)) return false;
     await hold(session, shown.outcome.retryAfterMs || retryAfterMs || backoffMs, shown.outcome.kind);
     return true;
   };

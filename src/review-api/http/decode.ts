@@ -10,9 +10,8 @@ const [unzip, unzstd] = [promisify(zlib.unzip), promisify(zlib.zstdDecompress)];
 const namedOnly = { br: promisify(zlib.brotliDecompress), deflate: promisify(zlib.inflateRaw) };
 
 /**
- * The body as the service wrote it, without a byte order mark.
- *
- * @throws Error with the code ERR_BUFFER_TOO_LARGE where it has more than `maxBytes`, and another one where it is broken.
+ * The body as the service wrote it, without a byte order mark. The error code is ERR_BUFFER_TOO_LARGE if the body has more
+ * than `maxBytes`, and another one if it is broken.
  */
 export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers'], maxBytes: number): Promise<Buffer> {
   let plain = bytes;
@@ -52,7 +51,6 @@ const beginning = /(?<=[\n>\xbf][ \t]*)[[{]/g;
 
 /** How many bytes are looked through for it, and how many brackets are tried. */
 const [mostText, mostBeginnings] = [20_000, 50];
-
 /** How a web page begins, or JSON within one. */
 const webPage = /<(?:!doctype|html|head|body|script)\b/i;
 
@@ -129,7 +127,7 @@ const errorFields: readonly string[] = ['id', 'error', 'errors', 'success', 'mes
 /** Whether the body is an error, and not a record: some services send errors with status 200. */
 export function isError(bytes: Buffer): boolean {
   // A record is larger, and is not parsed for this.
-  if (bytes.length > mostErrorBytes) return false;
+  if (bytes.length > 4000) return false;
   const body = parsedJson(bytes.toString());
   if (!isRecord(body) || ('id' in body && Object.keys(body).some((name) => !errorFields.includes(name)))) return false;
   const { error, errors, success, ok, status, result, code } = body;
@@ -139,7 +137,6 @@ export function isError(bytes: Buffer): boolean {
   const isBad = (number: unknown) => typeof number === 'number' && number >= 400;
   return [error, errors].some(isSaid) || [success, ok, status, result].some(isNo) || [code, status].some(isBad);
 }
-const mostErrorBytes = 4000;
 
 /**
  * Reads nothing: the body of an update or a deletion has no meaning. A web page with a success status comes from a proxy or
@@ -159,10 +156,7 @@ export function wasThere(response: HttpResponse): boolean {
   return !isMissingStatus(response.status);
 }
 
-/**
- * The record, which was requested by its id. A proxy that mixes up responses must not pass another record off as this
- * one.
- */
+/** The record that was requested by its id. A proxy that mixes up responses must not pass off another one. */
 export function withSameId<Item extends { id: number }>(item: Item, ours: number): Item {
   if (item.id !== ours) throw new ShapeError(`expected the record with this id, got another one (${item.id})`);
   return item;

@@ -3,10 +3,7 @@ import type { SessionStore } from './session.ts';
 
 type LogFunction = (fields: object, message: string) => void;
 
-/**
- * The client logs requests (`debug`), retries (`info` or `warn`, more than one a minute `debug`) and holds (`warn`), without
- * customers' data. A pino logger fits.
- */
+/** Gets requests (`debug`), retries (`info` or `warn`, more than one a minute `debug`) and holds (`warn`): a pino logger. */
 export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
 
 /** A wait that stops requests. `untilMs` is milliseconds since 1970. */
@@ -25,9 +22,7 @@ export type ReviewApiOptions = {
   clientSecret: string;
   /** Requests in flight; default 8. */
   concurrency?: number | undefined;
-  /**
-   * Called before each request; resolves when the request may be sent. `openRateLimit` makes one. Default: no ceiling.
-   */
+  /** Called before each request; resolves when it may be sent. `openRateLimit` makes one. Default: no ceiling. */
   acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
   /** Keeps token and holds. Default: in memory, for this client alone. */
   session?: SessionStore | undefined;
@@ -52,3 +47,15 @@ export type ReviewApiOptions = {
   /** The wall clock, in milliseconds since 1970. */
   now?: (() => number) | undefined;
 };
+
+/** The options with their defaults. A page of 100 reviews has about 140 kB. */
+export const settingsOf = ({
+  concurrency = 8,
+  timeoutMs = 60_000,
+  maxBodyBytes = 8 * 1024 * 1024,
+  signal = new AbortController().signal,
+  now = Date.now,
+  ...options
+}: ReviewApiOptions) => ({ ...options, concurrency, timeoutMs, maxBodyBytes, signal, now });
+
+export type Settings = ReturnType<typeof settingsOf>;

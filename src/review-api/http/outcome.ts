@@ -26,24 +26,20 @@ const namesToken = new Map([
   [403, /token|\bsession\b.*\bexpired\b/i],
 ]);
 
-/** Statuses by which the service says that it carried an update or a deletion out (docs/interface.md, "Errors"). */
+/** Statuses of an update or a deletion that was carried out (docs/interface.md, "Errors"); the last two are deletions. */
 const doneStatuses: readonly number[] = [200, 201, 204, 404, 410];
 
 /** What the result of a request means. `warning`: masked text beside the JSON. */
 export type Outcome<T> = { kind: 'success'; status: number; value: T; warning?: string | undefined } | Failure;
 
-/** `secrets` must not appear in an error. */
-type Reading = { secrets: readonly (string | undefined)[]; now: () => number };
-
-/**
- * Classifies by status and shape (docs/service-facts.md): docs/interface.md describes neither the statuses of errors
- * nor their bodies.
- */
+/** Classifies by status and shape (docs/service-facts.md): the spec describes neither statuses of errors nor their bodies. */
 export function outcomeOf<T>(
   reply: Reply,
   call: Call,
   read: (response: HttpResponse) => T,
-  { secrets, now }: Reading,
+  /** They must not appear in an error. */
+  secrets: readonly (string | undefined)[],
+  now: () => number,
 ): Outcome<T> {
   // Only called if there is an error: the private values cost as much as encoding a request.
   const shown = (text: string) => errorText(text, [...secrets, ...privateValues(call)]);
@@ -64,7 +60,7 @@ export function outcomeOf<T>(
     try {
       const value = read({ ...reply, bytes });
       // For 202 and others the service may carry the request out later, or never.
-      if (/PATCH|PUT|DELETE/.test(call.method) && !doneStatuses.includes(status))
+      if (call.method !== 'GET' && call.method !== 'POST' && !doneStatuses.includes(status))
         return { kind: 'not-confirmed', status, detail: `expected status 200, 201 or 204, got ${status}` };
       return { kind: 'success', status, value, warning: beside && shown(beside.text) };
     } catch (error) {
@@ -128,15 +124,12 @@ const privateValues = ({ params = {}, privateParams = [] }: Call): string[] =>
   });
 
 const maxLength = 300;
-
 /** Some patterns below take time by the square of the length. */
 const maxErrorText = 4000;
 
 /**
- * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters.
- *
- * @param secrets values to mask whatever they look like: the token, and what was sent about the customer.
- * @returns undefined if the body holds no text.
+ * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters; undefined
+ * if there is none. `secrets` are masked whatever they look like: the token, and what was sent about the customer.
  */
 export function errorText(body: string, secrets: readonly (string | undefined)[] = []): string | undefined {
   const text = mask(plainText(body.slice(0, maxErrorText)), secrets);

@@ -18,16 +18,12 @@ export type RateLimitOptions = {
 const storeTimeoutMs = 5_000;
 
 /**
- * Opens a ceiling of requests per second. The returned function resolves when one more request may start; pass it to
- * `openReviewApi` as `acquire`.
- *
+ * Opens a ceiling of requests per second, for `openReviewApi` as `acquire`: it resolves when one more request may start.
  * Requests get slots of equal length, one after the other, those of one process in their order. One slot makes up for a
  * timer that fired late; a pause is not made up for, so no burst follows it.
  *
  * @throws TypeError for a number that is not above 0.
- * @example
- * const acquire = openRateLimit({ requestsPerSecond: 20, store: 'memory' });
- * const api = openReviewApi({ baseUrl, clientId, clientSecret, acquire });
+ * @example const acquire = openRateLimit({ requestsPerSecond: 20, store: 'memory' });
  */
 export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLimitOptions) {
   if (!Number.isFinite(requestsPerSecond) || requestsPerSecond <= 0) {
@@ -37,26 +33,19 @@ export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLi
   const turn = pLimit(1);
   let nextMs = Number.NEGATIVE_INFINITY;
 
-  function ownWaitMs(): number {
+  const ownWaitMs = () => {
     const now = performance.now();
-    const atMs = Math.max(nextMs, now - slotMs);
-    nextMs = atMs + slotMs;
-    return atMs - now;
-  }
-
-  async function waitMs(): Promise<number> {
-    if (store === 'memory') return ownWaitMs();
-    const timeoutError = () => new Error(`the store of the rate limit did not respond within ${storeTimeoutMs} ms`);
-    return withTimeout(sharedWaitMs(store, slotMs), storeTimeoutMs, timeoutError).catch((error: unknown) => {
-      onStoreError?.(error);
-      return ownWaitMs();
-    });
-  }
+    nextMs = Math.max(nextMs, now - slotMs) + slotMs;
+    return nextMs - slotMs - now;
+  };
+  const late = () => new Error(`the store of the rate limit did not respond within ${storeTimeoutMs} ms`);
 
   return (signal: AbortSignal = new AbortController().signal): Promise<void> =>
     turn(async () => {
       signal.throwIfAborted();
-      const ms = await waitMs();
+      const shared = store === 'memory' ? undefined : withTimeout(sharedWaitMs(store, slotMs), storeTimeoutMs, late);
+      const sharedMs = await shared?.catch((error: unknown) => void onStoreError?.(error));
+      const ms = sharedMs ?? ownWaitMs();
       if (ms >= 1) await sleep(ms, signal);
     });
 }
@@ -65,11 +54,8 @@ export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLi
  * Takes the next slot of the table's row, whose `expire` is the slot after it, in microseconds since 1970 by the clock of
  * the server. A row further ahead than all processes together could bring it was written by a clock that was wrong.
  */
-async function sharedWaitMs(
-  { postgres, schema, table }: Exclude<RateLimitStore, 'memory'>,
-  slotMs: number,
-): Promise<number> {
-  const quoted = [schema, table].map((name) => `"${name.replaceAll('"', '""')}"`).join('.');
+async function sharedWaitMs(store: Exclude<RateLimitStore, 'memory'>, slotMs: number): Promise<number | undefined> {
+  const quoted = [store.schema, store.table].map((name) => `"${name.replaceAll('"', '""')}"`).join('.');
   const now = '(extract(epoch from clock_timestamp()) * 1000000)::bigint';
   const text = `insert into ${quoted} as kept (key, expire) values ('review-api slots', ${now} + $1::bigint)
     on conflict (key) do update set expire = $1::bigint + case
@@ -77,7 +63,7 @@ async function sharedWaitMs(
       else greatest(kept.expire, ${now} - $1::bigint)
     end
     returning (expire - $1::bigint - ${now})::float8 / 1000 as ms`;
-  const pool = postgres as { query(text: string, values: unknown[]): Promise<{ rows: { ms: number }[] }> };
+  const pool = store.postgres as { query(text: string, values: unknown[]): Promise<{ rows: { ms: number }[] }> };
   const { rows } = await pool.query(text, [Math.round(slotMs * 1000)]);
-  return rows[0]?.ms ?? 0;
+  return rows[0]?.ms;
 }

@@ -62,9 +62,12 @@ export const limitsOf = ({
 export const isUnknown = ({ kind }: Failure, { repeatable = true }: Pick<Call, 'repeatable'>): boolean =>
   kinds[kind].mayBeDone && (!repeatable || kind === 'not-confirmed');
 
-/** How many attempts the call has after this failure, in all. */
-export const attemptsAfter = (failure: Failure, call: Pick<Call, 'repeatable'>, limits: RetryLimits): number =>
-  isUnknown(failure, call) ? 1 : Math.min(kinds[failure.kind].attempts, limits.attempts);
+/** Whether another attempt would lead nowhere, or do harm. */
+export const isFinal = (failure: Failure, call: Pick<Call, 'repeatable'>): boolean =>
+  kinds[failure.kind].attempts === 1 || isUnknown(failure, call);
+
+/** Attempts in all of a call that fails so. */
+export const mostAttempts = ({ kind }: Failure, limits: RetryLimits) => Math.min(kinds[kind].attempts, limits.attempts);
 
 /** Whether the service asks to wait: by a 429, or by another failure that says how long. */
 export const asksToWait = ({ kind, retryAfterMs }: Failure): boolean =>

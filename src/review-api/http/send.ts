@@ -1,25 +1,13 @@
-import type { Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { shownValue } from '../../base/mask.ts';
 import type { Call, HttpResponse, Params } from './call.ts';
 import { decodeBody } from './decode.ts';
+import type { Settings } from './options.ts';
 
 /** How one attempt ended. `incomplete`: why there is no body. */
 export type Reply =
   | (HttpResponse & { kind: 'response'; incomplete?: { kind: 'lost' | 'malformed'; detail: string } })
   | { kind: 'no-response'; cause: unknown };
-
-type SendOptions = {
-  baseUrl: string;
-  /** Requests at a time. */
-  slots: number;
-  /** From a request to the head of its response, and from there to its end, in milliseconds. */
-  timeoutMs: number;
-  /** The largest body, decoded. */
-  maxBodyBytes: number;
-  /** Ends requests in flight. */
-  aborted: AbortSignal;
-  now: () => number;
-};
 
 /**
  * Opens the connections to the service. `send` sends one request and reads its response within the limits of time and
@@ -27,17 +15,17 @@ type SendOptions = {
  *
  * @throws TypeError for a base address that is not valid.
  */
-export function openSend(options: SendOptions) {
-  const { origin, pathPrefix } = baseOf(options.baseUrl);
+export function openSend(settings: Settings) {
+  const { origin, pathPrefix } = baseOf(settings.baseUrl);
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
   return {
     async send(call: Call, token: string | undefined): Promise<{ reply: Reply; durationMs: number }> {
-      pool ??= openPool(origin, options);
+      pool ??= openPool(origin, settings);
       const connected = await pool;
       call.beforeSend?.();
       const sentMs = performance.now();
-      const reply = await readWhole(connected, requestOf(call, token, pathPrefix), options);
+      const reply = await readWhole(connected, requestOf(call, token, pathPrefix), settings);
       return { reply, durationMs: Math.round(performance.now() - sentMs) };
     },
     close(): Promise<void> {
@@ -48,26 +36,26 @@ export function openSend(options: SendOptions) {
 }
 
 /** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
-async function openPool(origin: string, { slots, maxBodyBytes }: SendOptions): Promise<Pool> {
+async function openPool(origin: string, { concurrency, maxBodyBytes }: Settings): Promise<Pool> {
   const { Pool } = await import('undici');
   // One to spare for four requests at a time: undici lets a connection rest for a turn of the event loop after a response,
   // and the next request would wait for that. No more, because a server may give each open connection a worker of its own.
-  const connections = slots + Math.floor(slots / 4);
+  const connections = concurrency + Math.floor(concurrency / 4);
   return new Pool(origin, { connections, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
 }
 
-async function readWhole(pool: Pool, request: Request, options: SendOptions): Promise<Reply> {
-  const { timeoutMs, maxBodyBytes, aborted, now } = options;
+async function readWhole(pool: Pool, request: Request, settings: Settings): Promise<Reply> {
+  const { timeoutMs, maxBodyBytes, signal: aborted, now } = settings;
   const requestedAtMs = now();
   const abort = new AbortController();
   // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
   const wholeMs = 2 * timeoutMs;
   const timer = setTimeout(() => abort.abort(new Error(`no whole response within ${wholeMs / 1000} s`)), wholeMs);
   const signal = AbortSignal.any([aborted, abort.signal]);
-  let head: Omit<HttpResponse, 'bytes'> | undefined;
+  let head: Head | undefined;
   try {
     const response = await pool.request({ ...request, headersTimeout: timeoutMs, bodyTimeout: timeoutMs, signal });
-    head = headOf(response.statusCode, response.headers, requestedAtMs);
+    head = headOf(response, requestedAtMs);
     const raw = Buffer.from(await response.body.arrayBuffer());
     return { kind: 'response', ...head, bytes: await decodeBody(raw, head.headers, maxBodyBytes) };
   } catch (cause) {
@@ -97,10 +85,8 @@ const cacheHeaders = ['x-cache', 'x-cache-status', 'x-proxy-cache', 'x-litespeed
 /** How these headers say that a cache answered. A hit that was refreshed comes from the service. */
 const servedByCache = /(?:\b|(?<!refresh)_)(?:hit|stale|updating)\b/i;
 
-type RawHeaders = Record<string, string | string[] | undefined>;
-
 /** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
-function headOf(status: number, raw: RawHeaders, requestedAtMs: number): Omit<HttpResponse, 'bytes'> {
+function headOf({ statusCode: status, headers: raw }: Dispatcher.ResponseData, requestedAtMs: number): Head {
   // A header that comes twice is one list (RFC 9110, 5.2).
   const headers = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, value?.toString()]));
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
@@ -111,6 +97,7 @@ function headOf(status: number, raw: RawHeaders, requestedAtMs: number): Omit<Ht
   return { status, headers, ageMs, isStored, requestedAt: new Date(requestedAtMs - ageMs) };
 }
 
+type Head = Omit<HttpResponse, 'bytes'>;
 type Request = { method: Call['method']; path: string; body: string | null; headers: Record<string, string> };
 
 const commonHeaders = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'review-sync' };

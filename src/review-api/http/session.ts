@@ -2,10 +2,7 @@ import { sleep } from '../../base/timeout.ts';
 import { LimitedError } from '../review-api-errors.ts';
 import type { Call } from './call.ts';
 
-/**
- * What the service grants one client id, for all processes that share it. Times are milliseconds since 1970. A field that
- * is absent is not known.
- */
+/** What the service grants one client id, for all processes that share it. Times are milliseconds since 1970. */
 export type Session = {
   token?: string;
   /** When the token is renewed ahead of its end. */
@@ -36,16 +33,11 @@ export type Token = {
   uses: number;
 };
 
-type SessionDeps = {
-  stopped: AbortSignal;
-  now: () => number;
-  /** Called when all requests have to wait. */
-  onWait: (forMs: number, reason: string) => void;
-};
+/** `onWait` is called when all requests have to wait. */
+type SessionDeps = { stopped: AbortSignal; now: () => number; onWait: (forMs: number, reason: string) => void };
 
 /** How often the store is asked for what other processes have changed, in milliseconds. */
 const lookEveryMs = 250;
-
 const hourMs = 3_600_000;
 /** A longer `Retry-After` counts as this long. */
 export const longestHoldMs = 24 * hourMs;
@@ -59,14 +51,14 @@ export type OpenSession = ReturnType<typeof openSession>;
 /**
  * The session of one process: a copy of what the store has, and what this process alone knows. Moments are on the
  * monotonic clock: a wall clock that is set back must not hold the requests.
- *
- * @param store where the session is kept; default in memory, for this client alone.
  */
 export function openSession(store: SessionStore | undefined, deps: SessionDeps) {
   const never = Number.NEGATIVE_INFINITY;
+  const kept: Session = {};
+  const inMemory = { get: async () => kept, set: async (changed: Session) => void Object.assign(kept, changed) };
   return {
     ...deps,
-    store: store ?? inMemory(),
+    store: store ?? (inMemory as SessionStore),
     /** Whether other processes may change what the store has. */
     isShared: store !== undefined,
     token: undefined as Token | undefined,
@@ -80,15 +72,7 @@ export function openSession(store: SessionStore | undefined, deps: SessionDeps) 
   };
 }
 
-function inMemory(): SessionStore {
-  const kept: Session = {};
-  return { get: async () => kept, set: async (changed) => void Object.assign(kept, changed) };
-}
-
-/**
- * Takes over what other processes have changed, also instead of what could not be stored. If the store fails, this process
- * goes on with what it knows.
- */
+/** Takes over what other processes have changed. If the store fails, this process goes on with what it knows. */
 export async function look(session: OpenSession): Promise<void> {
   const nowMs = performance.now();
   if (session.isShared && !session.looking && nowMs - session.lookedAtMs >= lookEveryMs) {
@@ -141,12 +125,7 @@ function takeOver(session: OpenSession, found: Session): void {
 export const validToken = ({ token, now }: OpenSession): Token | undefined =>
   token && !token.isRefused && now() < token.renewAtMs ? token : undefined;
 
-/**
- * Replaces the token by that of another process, or by a new one from `obtain`, which no two processes call at the same
- * time.
- *
- * @param obtain returns undefined if there is no token.
- */
+/** Replaces the token by that of another process, or by one from `obtain`, which no two processes call at the same time. */
 export async function renewToken(
   session: OpenSession,
   obtain: () => Promise<Required<Pick<Session, 'token' | 'renewAtMs'>> | undefined>,

@@ -2,9 +2,8 @@ import * as v from 'valibot';
 import { isRecord } from '../../base/json-text.ts';
 
 /**
- * A response with a success status whose body is not what the request returns. Internal: the client turns it into a
- * retry or a `MalformedResponseError`. The message names the kind of value only, since the value may be a customer's
- * data.
+ * A body that is not what the request returns. Internal: the client turns it into a retry or a `MalformedResponseError`.
+ * The message names the kind of value only, since the value may be a customer's data.
  */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
@@ -86,7 +85,7 @@ export const listOrNone = <T>(item: Shape<T>) => v.nullish(list(item), () => [])
 export const options = v.nullish(
   v.pipe(
     v.unknown(),
-    v.transform((value) => (isEmptyList(value) ? {} : value)),
+    v.transform((value) => (Array.isArray(value) && value.length === 0 ? {} : value)),
     anObject,
     v.record(v.string(), v.nullish(text, '')),
   ),
@@ -112,8 +111,6 @@ export function readShape<T>(shape: Shape<T>, value: unknown): T {
   const field = keys.filter((key) => typeof key === 'string').join('.');
   throw new ShapeError(`${item}expected ${issue.message}${field && ` as ${field}`}, got ${kindOf(issue.input)}`);
 }
-
-const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
 
 /** A number that came as text, as a number. Digits are lost beyond 2^53 - 1; beyond the largest double is Infinity. */
 const numberOf = (value: unknown) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value);

@@ -1,7 +1,7 @@
 import type { InferOutput } from 'valibot';
 import type { Send } from '../http/call.ts';
 import { integer, integerOrNull, record, text, textOrNull } from '../http/shape.ts';
-import { listOperations, operationsByCode, operationsById } from './resource.ts';
+import { listOperations, operationsByCode } from './resource.ts';
 
 const path = '/v1/categories';
 
@@ -44,7 +44,6 @@ export type CategoryPatch = Omit<Partial<CategoryBody>, 'parent_category_code' |
 export function categoriesApi(send: Send) {
   const resource = { path, shape: category, params: (patch: CategoryPatch) => patch };
   return {
-    ...operationsById(send, resource),
     ...operationsByCode<Category, CategoryPatch, CategoryBody>(send, resource),
     // Page 1 is the default. It is not sent, because the spec shows no page parameter here.
     ...listOperations<Category>(send, resource, ({ page = 1 }) => ({ page: page === 1 ? undefined : page })),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type Send, withPrivate } from '../http/call.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
 import * as s from '../http/shape.ts';
-import { listOperations, operationsByCode, operationsById, requireCode, sentAmount } from './resource.ts';
+import { listOperations, operationsByCode, requireCode, sentAmount } from './resource.ts';
 
 const path = '/v1/orders';
 
@@ -24,10 +24,7 @@ const subOrder = s.record({
   reviews_count: s.integerIfAny,
 });
 
-/**
- * A sub-order in the detail of an order. A text or the options are absent if the response lacks the field: then
- * nobody knows what the service has.
- */
+/** A sub-order in the detail of an order. If a text or the options are absent, nobody knows what the service has. */
 export type SubOrder = v.InferOutput<typeof subOrder>;
 
 const orderDetail = s.record({
@@ -43,10 +40,7 @@ const orderDetail = s.record({
   updated_at: s.shownText,
 });
 
-/**
- * The detail of an order, also returned when it is created (docs/interface.md, "Order"). A text is absent if the
- * response lacks the field. Fields beyond these are kept unchanged.
- */
+/** The detail of an order, also returned when it is created (docs/interface.md, "Order"). Other fields are kept. */
 export type OrderDetail = v.InferOutput<typeof orderDetail>;
 
 const orderListItem = s.record({
@@ -66,10 +60,7 @@ const orderListItem = s.record({
 /** An order in a list. */
 export type OrderListItem = v.InferOutput<typeof orderListItem>;
 
-/**
- * Body of `POST /v1/orders` (docs/interface.md, "Orders"). Dates are ISO 8601, read to the second. `null` clears
- * the field; a field that is left out stays unchanged.
- */
+/** Body of `POST /v1/orders`. Dates are ISO 8601. `null` clears the field; a field that is left out stays unchanged. */
 export type OrderBody = {
   /** The shop's order number. */
   code: string;
@@ -114,7 +105,6 @@ export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords
   };
   const resource = { path, shape: orderDetail, params, onBody };
   return {
-    ...operationsById(send, resource),
     ...operationsByCode<OrderDetail, OrderPatch, OrderBody>(send, resource),
     ...listOperations<OrderListItem, OrderFilters>(send, { path, shape: orderListItem }, filters),
   };

@@ -34,8 +34,7 @@ export function operationsById<Item extends { id: number }, Patch>(
     },
 
     /**
-     * Changes these fields, the code included; a field that is left out stays unchanged. By PATCH, with the fields in the
-     * body. Safe to repeat.
+     * Changes these fields, the code included; a field that is left out stays unchanged. Safe to repeat.
      *
      * @throws NotFoundError if the service has no such record.
      * @throws UnknownOutcomeError if the service does not say that it carried the update out, such as with 202.
@@ -45,10 +44,7 @@ export function operationsById<Item extends { id: number }, Patch>(
       return send({ method: 'PATCH', path: pathOf(id), params: coded(params(patch)), ...options }, ignoreBody);
     },
 
-    /**
-     * As `update`, by PUT (docs/interface.md, "Update by PUT"). The fields are part of the address: they must be short,
-     * and proxies may log them, so send no customer's data this way.
-     */
+    /** As `update`, by PUT (docs/interface.md). The fields are part of the address, which proxies may log or refuse. */
     async put(id: number, patch: Patch, options: CallOptions = {}): Promise<void> {
       return send({ method: 'PUT', path: pathOf(id), params: coded(params(patch)), ...options }, ignoreBody);
     },
@@ -66,28 +62,28 @@ export function operationsById<Item extends { id: number }, Patch>(
   };
 }
 
-/** The operations on one record by the shop's code, on the path of the collection. */
+/** As `operationsById`, and those on one record by the shop's code, on the path of the collection. */
 export function operationsByCode<
   Item extends { id: number; code: string | null },
   Patch,
   Body extends Patch & { code: string },
 >(send: Send, resource: Resource<Item, Patch>) {
   const { path, shape, params, onBody } = resource;
-  const { get } = operationsById(send, resource);
+  const byId = operationsById(send, resource);
   const read = reading(shape, onBody);
   return {
+    ...byId,
     /**
      * The record that the service shows for this code of the shop. Compare its code: a service may hold two codes for one
      * record. If the service responds with a list, the record is read by the id that the list shows; codes are compared
-     * without spaces around them and without case, as services do.
+     * without spaces around them and without case, as services do. A list that lacks it is a MalformedResponseError.
      *
      * @throws NotFoundError if the service has no such record.
-     * @throws MalformedResponseError for a list that lacks this record.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
       const found = await send(call, (response) => (isList(response) ? idIn(response, code) : read(response)));
-      return typeof found === 'number' ? get(found, options) : found;
+      return typeof found === 'number' ? byId.get(found, options) : found;
     },
 
     /** Changes these fields of the record with this code. @throws NotFoundError if the service has no such record. */
@@ -174,10 +170,12 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
       for (let number = 1; ; number += 1) {
         const page = await fetchPage({ ...params, page: number });
         const ids = page.items.map((item) => item.id).join();
-        if (ids !== '' && ids === before) {
-          const detail = `page ${number} repeats the page before it`;
-          throw new MalformedResponseError({ method: 'GET', path, detail });
-        }
+        if (ids !== '' && ids === before)
+          throw new MalformedResponseError({
+            method: 'GET',
+            path,
+            detail: `page ${number} repeats the page before it`,
+          });
         yield page;
         if (ids === '' || (page.lastPage === undefined && page.items.length < limit)) return;
         if (number === mostPages) throw new PageLimitError({ method: 'GET', path });
@@ -203,22 +201,15 @@ export function lastPage(header: string | undefined): number | undefined {
   return undefined;
 }
 
-/**
- * With an empty code the request would list or delete something else: the same path serves the collection
- * (docs/service-facts.md).
- *
- * @throws TypeError before anything is sent.
- */
+/** With an empty code the request would list or delete something else: the same path serves the collection. */
 export function requireCode(code: unknown, what = 'code'): string {
   if (typeof code === 'string' && code.trim() !== '') return code;
   throw new TypeError(`expected a ${what} that is not empty, got ${JSON.stringify(code)}`);
 }
 
 /** The fields of a record, whose code may be left out, but not be empty. */
-function coded(params: Params): Params {
-  if (params.code !== undefined) requireCode(params.code);
-  return params;
-}
+const coded = (params: Params): Params =>
+  params.code === undefined ? params : { ...params, code: requireCode(params.code) };
 
 /** An id is part of a path, so it must be a positive integer. */
 export function requireId(id: number, what = 'id'): number {
@@ -227,14 +218,12 @@ export function requireId(id: number, what = 'id'): number {
 }
 
 /**
- * An amount as it is sent. Amounts are decimal text in whole units of the currency: floating point would lose cents.
- *
- * @returns the same amount without zeros beyond the cents: Postgres writes 1234 / 100.0 as `12.3400000000000000`.
+ * An amount as it is sent, in decimal text in whole units of the currency: floating point would lose cents. Zeros beyond
+ * the cents are left out: Postgres writes 1234 / 100.0 as `12.3400000000000000`.
  */
 export function sentAmount(amount: string, what: string): string {
-  if (typeof amount !== 'string' || !/^-?\d+(\.\d+)?$/.test(amount)) {
+  if (typeof amount !== 'string' || !/^-?\d+(\.\d+)?$/.test(amount))
     throw new TypeError(`expected ${what} as decimal text such as "12.50"`);
-  }
   return amount.replace(/(\.\d\d\d*?)0+$/, '$1');
 }
 

@@ -1,18 +1,10 @@
-import { nullable } from 'valibot';
+import { type InferOutput, nullable } from 'valibot';
 import { type CallOptions, type HttpResponse, type Params, type Send, withPrivate } from '../http/call.ts';
 import { parseAnyJson, parseJson, reading, withSameId } from '../http/decode.ts';
 import type { ReviewApiOptions } from '../http/options.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
-import {
-  lastPage,
-  listOperations,
-  operationsByCode,
-  operationsById,
-  optionPairs,
-  type Paging,
-  requireCode,
-  requireId,
-} from './resource.ts';
+import type { Paging } from './resource.ts';
+import { lastPage, listOperations, operationsByCode, optionPairs, requireCode, requireId } from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
@@ -25,19 +17,11 @@ const mostPages = 30;
  * both ends included, at most 45 days. Without it the last 30 days; an end that is left out is the service's default:
  * 30 days before, the end of the request day (docs/interface.md, "Reviews").
  */
-export type ReviewPeriod =
-  | {
-      start_date?: string | undefined;
-      end_date?: string | undefined;
-      start_datetime?: undefined;
-      end_datetime?: undefined;
-    }
-  | {
-      start_datetime?: string | undefined;
-      end_datetime?: string | undefined;
-      start_date?: undefined;
-      end_date?: undefined;
-    };
+export type ReviewPeriod = Bounds<'date', 'datetime'> | Bounds<'datetime', 'date'>;
+
+type Bounds<Kind extends string, Other extends string> = {
+  [Name in `start_${Kind}` | `end_${Kind}`]?: string | undefined;
+} & { [Name in `start_${Other}` | `end_${Other}`]?: undefined };
 
 /** Filters, all of which must match, and the order of the list (docs/interface.md, "Reviews"). */
 export type ReviewFilters = {
@@ -121,10 +105,7 @@ export type ReviewBody = Omit<ReviewPatch, 'score'> & {
 /** Fields to change, by code. Product options cannot be changed and a rating cannot be removed this way. */
 export type ReviewPatchByCode = Omit<ReviewPatch, 'score' | 'product_options'> & { score?: number | undefined };
 
-/**
- * One page of the list. `rawBody` is the unchanged response body in UTF-8, for the warehouse; the items are not
- * checked.
- */
+/** One page of the list. `rawBody` is the unchanged response body, for the warehouse; the items are not checked. */
 export type RawReviewPage = {
   rawBody: Buffer;
   items: unknown[];
@@ -140,28 +121,20 @@ export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number } };
  * `serviceNow` is the `Date` header of the response: the service's clock, to the second. `requestedAt` is the moment whose
  * state the response shows, by the local clock: earlier than the request if a cache answered.
  */
-export type ReviewOverview = {
-  first_review_created_at: string | null;
-  last_review_created_at: string | null;
-  serviceNow: Date | undefined;
-  requestedAt: Date;
-};
+export type ReviewOverview = InferOutput<typeof overview> & { serviceNow: Date | undefined; requestedAt: Date };
+
+/** An error with status 200 must not be read as a service without reviews: both fields are there, null or not. */
+const overview = record({ first_review_created_at: nullable(text), last_review_created_at: nullable(text) });
 
 /** Reviews (docs/interface.md, "Reviews"). */
 export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords']) {
   const send = withPrivate(anySend, ['message', 'user_code', 'user_name', 'review_source_url']);
   const resource = { path, shape: review, params: reviewParams };
   return {
-    ...operationsById(send, resource),
     ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, resource),
     ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, filterParams),
 
-    /**
-     * One page with unchecked items, for an export that accepts fields of any type.
-     *
-     * @throws TypeError as `list` does.
-     * @throws MalformedResponseError if the body is not a list.
-     */
+    /** As `list`, with unchecked items and the response body, for an export that accepts fields of any type. */
     async page(filters: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
       const params = { ...filterParams(filters), limit: filters.limit ?? 100, page };
       const found = await send({ method: 'GET', path, params, ...options }, readRawPage);
@@ -181,8 +154,8 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
     },
 
     /**
-     * Creates a review, or updates the review with this code. With a code it is safe to repeat. Without a code each
-     * request adds a review, so the client never repeats it after a lost response.
+     * Creates a review, or updates the review with this code. Without a code each request adds a review, so the client
+     * never repeats it after a lost response.
      *
      * @throws UnknownOutcomeError when the response is lost; without a code only.
      * @example await api.reviews.upsert({ code: 'R-1', product_code: 'P-7', score: 5, message: 'Fits well.' });
@@ -230,9 +203,6 @@ function readRawPage(response: HttpResponse): RawReviewPage {
 }
 
 const rawReview = record({ id: integer }) as Shape<JsonObject & { id: number }>;
-
-/** An error with status 200 must not be read as a service without reviews: both fields are there, null or not. */
-const overview = record({ first_review_created_at: nullable(text), last_review_created_at: nullable(text) });
 
 function readOverview(response: HttpResponse): ReviewOverview {
   const { first_review_created_at, last_review_created_at } = readShape(overview, parseJson(response));

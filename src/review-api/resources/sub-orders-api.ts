@@ -38,8 +38,7 @@ export function subOrdersApi(anySend: Send) {
   const of = (orderId: number) => operationsById(send, { path: pathOf(orderId), shape, params });
   return {
     /**
-     * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response. Only
-     * the id of the response is specified; other fields are kept unchanged.
+     * Adds a sub-order. Each request adds one, so the client never repeats it after a lost response.
      *
      * @throws UnknownOutcomeError when the response is lost: read the order to find out.
      * @throws NotFoundError if there is no such order.
