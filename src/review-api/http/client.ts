@@ -111,6 +111,7 @@ async function requireToken(client: Client): Promise<void> {
   const { session, tokenCall } = client;
   const refusal = client.refusal && client.refusal.untilMs > performance.now() ? client.refusal : undefined;
   const isThere = () => validToken(session) !== undefined && session.token !== refusal?.token;
+  if (isThere()) return;
   // A token that another process has obtained needs no request, and so does not wait for the end of a hold.
   await look(session);
   if (isThere()) return;
