@@ -105,7 +105,14 @@ redisTest('a process keeps the queues of twenty runs open, the last used', async
     await queues.ofRun(`run-${n}`);
     expect(await queues.ofRun('run')).toBe(first);
   }
-  const clients = () => withRedis(redis.url, async (one) => String(await one.client('LIST')).trim().split('\n').length);
+  const clients = () =>
+    withRedis(
+      redis.url,
+      async (one) =>
+        String(await one.client('LIST'))
+          .trim()
+          .split('\n').length,
+    );
   // Twenty, the queue of due runs, and the one that asks.
   await until(async () => (await clients()) === 22);
 });

@@ -15,12 +15,9 @@ const namedOnly = { br: promisify(zlib.brotliDecompress), deflate: promisify(zli
  */
 export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers'], maxBytes: number): Promise<Buffer> {
   let plain = bytes;
+  const encodings = headers['content-encoding']?.toLowerCase().split(/\s*,\s*/) ?? [''];
   // The last encoding was applied last.
-  for (const name of (headers['content-encoding'] ?? '')
-    .toLowerCase()
-    .split(/\s*,\s*/)
-    .toReversed())
-    plain = await decoded(plain, name, { maxOutputLength: maxBytes });
+  for (const name of encodings.reverse()) plain = await decoded(plain, name, { maxOutputLength: maxBytes });
   return plain[0] === 0xef && plain[1] === 0xbb && plain[2] === 0xbf ? plain.subarray(3) : plain;
 }
 

@@ -97,6 +97,9 @@ const malformed = (status: number, what: string, quoted: string | undefined): Fa
   detail: (quoted === undefined ? what : `${what}; ${quoted}`).slice(0, maxLength),
 });
 
+/** Codes for a certificate that is not valid, or a server without TLS although https is configured. */
+const untrusted = /^(CERT_|ERR_TLS_CERT|ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
+
 /** Only code and message of a connection error are shown: its other fields could hold the request. */
 function connectionFailure(cause: unknown, shown: (text: string) => string | undefined): Failure {
   // A host name with several addresses fails with an AggregateError. Its parts hold the code.
@@ -105,13 +108,8 @@ function connectionFailure(cause: unknown, shown: (text: string) => string | und
   const raw = [code, message?.trim()].filter((part) => part).join(': ') || 'no response';
   const { what, hint } = explainError(cause) ?? {};
   const failure = { detail: shown(what === undefined ? raw : `${what} (${raw})`), hint };
-  // A certificate that is not valid, or a server without TLS although https is configured.
-  if (
-    /^(CERT_|ERR_TLS_CERT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET_LENGTH|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code)
-  )
-    return { kind: 'untrusted', ...failure };
-  const isUnsent =
-    ['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_CLOSED'].includes(code) || /^(connect|getaddrinfo)$/.test(syscall);
+  if (untrusted.test(code)) return { kind: 'untrusted', ...failure };
+  const isUnsent = /^UND_ERR_(CONNECT_TIMEOUT|CLOSED)$/.test(code) || /^(connect|getaddrinfo)$/.test(syscall);
   return { kind: isUnsent ? 'unsent' : 'lost', ...failure };
 }
 

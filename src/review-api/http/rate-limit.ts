@@ -26,9 +26,8 @@ const storeTimeoutMs = 5_000;
  * @example const acquire = openRateLimit({ requestsPerSecond: 20, store: 'memory' });
  */
 export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLimitOptions) {
-  if (!Number.isFinite(requestsPerSecond) || requestsPerSecond <= 0) {
+  if (!Number.isFinite(requestsPerSecond) || requestsPerSecond <= 0)
     throw new TypeError(`expected requestsPerSecond above 0, got ${requestsPerSecond}`);
-  }
   const slotMs = 1000 / requestsPerSecond;
   const turn = pLimit(1);
   let nextMs = Number.NEGATIVE_INFINITY;

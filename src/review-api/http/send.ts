@@ -71,8 +71,8 @@ function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'm
   const { code = '', message } = cause as { code?: string; message: string };
   const limit = `the body is larger than allowed, ${maxBodyBytes.toLocaleString('en')} bytes`;
   if (/^(UND_ERR_RES_EXCEEDED_MAX_SIZE|ERR_BUFFER_TOO_LARGE)$/.test(code)) return { kind: 'malformed', detail: limit };
-  if (/^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code))
-    return { kind: 'malformed', detail: 'the body is compressed, and broken' };
+  const broken = 'the body is compressed, and broken';
+  if (/^(Z_|ZSTD_|ERR_.*BROTLI|ERR__)/.test(code)) return { kind: 'malformed', detail: broken };
   return { kind: 'lost', detail: `the body is not whole (${message})` };
 }
 
@@ -101,6 +101,8 @@ type Head = Omit<HttpResponse, 'bytes'>;
 type Request = { method: Call['method']; path: string; body: string | null; headers: Record<string, string> };
 
 const commonHeaders = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'review-sync' };
+const formHeaders = { ...commonHeaders, 'content-type': 'application/x-www-form-urlencoded' };
+const getHeaders = { ...commonHeaders, 'cache-control': 'no-cache' };
 
 /**
  * The token is one of the parameters (docs/interface.md, "Authentication", 3): in the form body of POST and PATCH, in
@@ -109,12 +111,8 @@ const commonHeaders = { accept: 'application/json', 'accept-encoding': 'gzip', '
 function requestOf({ method, path, params }: Call, token: string | undefined, pathPrefix: string): Request {
   const text = encodeParams({ ...params, access_token: token });
   const address = pathPrefix + path;
-  if (method === 'POST' || method === 'PATCH') {
-    const headers = { ...commonHeaders, 'content-type': 'application/x-www-form-urlencoded' };
-    return { method, path: address, body: text, headers };
-  }
-  const headers = { ...commonHeaders, ...(method === 'GET' && { 'cache-control': 'no-cache' }) };
-  return { method, path: `${address}?${text}`, body: null, headers };
+  if (method === 'POST' || method === 'PATCH') return { method, path: address, body: text, headers: formHeaders };
+  return { method, path: `${address}?${text}`, body: null, headers: method === 'GET' ? getHeaders : commonHeaders };
 }
 
 /**
@@ -143,10 +141,7 @@ export function encodeParams(params: Params): string {
 /** Origin and path prefix of the base address, the prefix without a trailing slash. */
 function baseOf(baseUrl: string): { origin: string; pathPrefix: string } {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new TypeError(
-      'expected the base address as http(s)://host[:port][/prefix], without user, query and fragment',
-    );
-  }
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
+    throw new TypeError('expected a base address as http(s)://host[:port][/prefix], without user, query and fragment');
   return { origin: url.origin, pathPrefix: url.pathname.replace(/\/+$/, '') };
 }

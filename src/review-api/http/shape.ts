@@ -52,10 +52,7 @@ export const integerOrNull = v.nullish(integer, null);
 /** Null also for an empty text and the like: one value must not make a whole order unreadable. */
 export const integerIfAny = v.fallback(integerOrNull, null);
 /** The id of another record; null also for 0, which a service may show for none. */
-export const idIfAny = v.pipe(
-  integerIfAny,
-  v.transform((id) => id || null),
-);
+export const idIfAny = v.fallback(v.nullish(newId, null), null);
 export const flagOrNull = v.nullish(flag, null);
 
 /** A text that the service may leave out: then nobody knows what it has. */

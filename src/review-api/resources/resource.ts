@@ -170,12 +170,8 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
       for (let number = 1; ; number += 1) {
         const page = await fetchPage({ ...params, page: number });
         const ids = page.items.map((item) => item.id).join();
-        if (ids !== '' && ids === before)
-          throw new MalformedResponseError({
-            method: 'GET',
-            path,
-            detail: `page ${number} repeats the page before it`,
-          });
+        const detail = `page ${number} repeats the page before it`;
+        if (ids !== '' && ids === before) throw new MalformedResponseError({ method: 'GET', path, detail });
         yield page;
         if (ids === '' || (page.lastPage === undefined && page.items.length < limit)) return;
         if (number === mostPages) throw new PageLimitError({ method: 'GET', path });
@@ -208,7 +204,7 @@ export function requireCode(code: unknown, what = 'code'): string {
 }
 
 /** The fields of a record, whose code may be left out, but not be empty. */
-const coded = (params: Params): Params =>
+export const coded = (params: Params): Params =>
   params.code === undefined ? params : { ...params, code: requireCode(params.code) };
 
 /** An id is part of a path, so it must be a positive integer. */

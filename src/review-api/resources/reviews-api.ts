@@ -4,7 +4,7 @@ import { parseAnyJson, parseJson, reading, withSameId } from '../http/decode.ts'
 import type { ReviewApiOptions } from '../http/options.ts';
 import { anyList, integer, type JsonObject, readShape, record, type Shape, text } from '../http/shape.ts';
 import type { Paging } from './resource.ts';
-import { lastPage, listOperations, operationsByCode, optionPairs, requireCode, requireId } from './resource.ts';
+import { coded, lastPage, listOperations, operationsByCode, optionPairs, requireCode, requireId } from './resource.ts';
 import { type Review, review } from './review-shapes.ts';
 
 const path = '/v1/reviews';
@@ -145,10 +145,8 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
     /** As `get`, but only the id is checked, and the response body is returned unchanged. @throws NotFoundError */
     async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
       const call = { method: 'GET', path: `${path}/${requireId(id)}`, isOfNow: true, ...options } as const;
-      const found = await send(call, (response) => {
-        const item = withSameId(readShape(rawReview, parseAnyJson(response)), id);
-        return { rawBody: response.bytes, item };
-      });
+      const itemOf = (response: HttpResponse) => withSameId(readShape(rawReview, parseAnyJson(response)), id);
+      const found = await send(call, (response) => ({ rawBody: response.bytes, item: itemOf(response) }));
       onRecords?.('review_detail', [found.item]);
       return found;
     },
@@ -161,10 +159,8 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
      * @example await api.reviews.upsert({ code: 'R-1', product_code: 'P-7', score: 5, message: 'Fits well.' });
      */
     async upsert(body: ReviewBody, options: CallOptions = {}): Promise<Review> {
-      const repeatable = body.code !== undefined;
-      if (repeatable) requireCode(body.code);
-      const params = reviewParams(body);
-      return send({ method: 'POST', path, params, repeatable, ...options }, reading(review));
+      const params = coded(reviewParams(body));
+      return send({ method: 'POST', path, params, repeatable: params.code !== undefined, ...options }, reading(review));
     },
 
     /** The dates of the first and the last review, and the service's clock. */

@@ -45,13 +45,8 @@ export function subOrdersApi(anySend: Send) {
      * @example const { id } = await api.subOrders.create(12, { product_id: 3, price: '12.50', status: 'paid' });
      */
     async create(orderId: number, body: SubOrderBody, options: CallOptions = {}): Promise<{ id: number }> {
-      const call = {
-        method: 'POST',
-        path: pathOf(orderId),
-        params: params(body),
-        repeatable: false,
-        ...options,
-      } as const;
+      const path = pathOf(orderId);
+      const call = { method: 'POST', path, params: params(body), repeatable: false, ...options } as const;
       return send(call, reading(shape));
     },
 
