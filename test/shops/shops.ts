@@ -1,26 +1,17 @@
 import pg from 'pg';
-import { type EmbeddedDatabase, freePort, startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
+import { type EmbeddedDatabase, startEmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { type Findings, live } from './live.ts';
 import { startMariadb } from './mariadb.ts';
-import { stockMedusa } from './medusa/goods.ts';
-import { lifeInMedusa } from './medusa/life.ts';
-import { startMedusa } from './medusa/shop.ts';
+import { startMedusa } from './medusa/medusa.ts';
 import { startOpencart } from './opencart.ts';
 import { openReviewSync } from './review-sync.ts';
 import type { Shop, Step } from './shop.ts';
-import { stockVendure } from './vendure/goods.ts';
-import { lifeInVendure } from './vendure/life.ts';
-import { startVendure, type Vendure, type VendureDatabase } from './vendure/shop.ts';
+import { startVendure } from './vendure/vendure.ts';
 import { startYoungcart } from './youngcart.ts';
 
 type Start = (database: EmbeddedDatabase) => Promise<[Shop, Step[]]>;
 /** The variable names a folder with the source of a shop that no registry has. */
 type Source = { variable: string; what: string };
-
-const onVendure = async (shop: Omit<VendureDatabase, 'port'>): Promise<[Vendure, Step[]]> => {
-  const vendure = await startVendure({ ...shop, port: await freePort() });
-  return [vendure, lifeInVendure(vendure, await stockVendure(vendure.admin))];
-};
 
 const starts: Record<string, Start> = {
   'vendure-postgres': async (database) => {
@@ -28,19 +19,24 @@ const starts: Record<string, Start> = {
     // Vendure's process and its database in two zones, as the preset's README describes.
     await runSql(url, "alter database vendure set timezone = 'America/New_York'");
     const timeZone = 'Asia/Kolkata';
-    return onVendure({ preset: 'vendure', url, readerUrl: () => createReader(url), timeZone, shopTimeZone: timeZone });
+    return startVendure({
+      preset: 'vendure',
+      url,
+      readerUrl: () => createReader(url),
+      timeZone,
+      shopTimeZone: timeZone,
+    });
   },
   'vendure-mariadb': async () => {
     // On MySQL Vendure's process writes UTC, whatever its own zone and that of the database are.
     const server = await startMariadb('vendure', 'Asia/Kolkata');
     const { url, readerUrl } = server;
-    const [vendure, life] = await onVendure({ preset: 'vendure-mysql', url, readerUrl, timeZone: 'America/New_York' });
-    return [{ ...vendure, close: () => vendure.close().then(() => server.close()) }, life];
+    const [shop, life] = await startVendure({ preset: 'vendure-mysql', url, readerUrl, timeZone: 'America/New_York' });
+    return [{ ...shop, close: () => shop.close().then(() => server.close()) }, life];
   },
   'medusa-postgres': async (database) => {
     const url = await database.createDatabase('medusa');
-    const medusa = await startMedusa({ url, readerUrl: () => createReader(url), port: await freePort() });
-    return [medusa, lifeInMedusa(medusa, await stockMedusa(medusa.admin))];
+    return startMedusa(url, () => createReader(url));
   },
 };
 
