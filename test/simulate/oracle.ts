@@ -309,13 +309,14 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
       wrong('is missing at the service');
       continue;
     }
-    if (Number(found.total) !== Number(order.total))
-      wrong(`has a total of ${order.total}, at the service ${found.total}`);
-    if (found.userCode !== (order.userCode ?? ''))
-      wrong(`is of ${order.userCode}, at the service of ${found.userCode}`);
+    if (Number(found.total_price) !== Number(order.total))
+      wrong(`has a total of ${order.total}, at the service ${found.total_price}`);
+    if (found.user_code !== (order.userCode ?? ''))
+      wrong(`is of ${order.userCode}, at the service of ${found.user_code}`);
     const isKept = letters.length > 0 && service.habits.emptyValues !== 'clear';
     for (const field of ['email', 'phone'] as const)
-      if (order[field] === null && found[field] !== '' && !isKept) wrong(`has no ${field}, at the service one`);
+      if (order[field] === null && found[`user_${field}`] !== '' && !isKept)
+        wrong(`has no ${field}, at the service one`);
     // First those that must not be left over.
     const mayStay = (one: SubOrder) => one.by === undefined || one.reviews > 0;
     const left = [...found.subOrders.values()].sort((a, b) => Number(mayStay(a)) - Number(mayStay(b)));
@@ -349,7 +350,7 @@ export const vanishedAreGone = ({ shop, service, nowMs }: Facts): Findings =>
     const one = service.orderOf(code);
     if (shop.current(code) !== undefined || !one || !isPushed(service, code)) return [];
     const hasReviews = [...one.subOrders.values()].some((sub) => sub.reviews > 0);
-    const isOld = Date.parse(one.createdAt) < nowMs - 6 * dayMs;
+    const isOld = Date.parse(one.created_at) < nowMs - 6 * dayMs;
     return hasReviews || isOld ? [] : [`order ${code} left the shop two rescans ago and is at the service`];
   });
 
@@ -358,7 +359,7 @@ function deletedIsCleared(found: Order, { settingsOf, hasOtherSettings }: Facts)
   const hasReviews = [...found.subOrders.values()].some((one) => one.reviews > 0);
   const isKept = settingsOf('settles').deletes === 'off' || hasReviews || hasOtherSettings;
   if (!isKept) return ['was deleted in the shop and is at the service'];
-  return found.email !== '' || found.phone !== ''
+  return found.user_email !== '' || found.user_phone !== ''
     ? ['was deleted in the shop and keeps its contact at the service']
     : [];
 }
@@ -379,7 +380,9 @@ function contactIsComplete(
   const backfillsMs = runs.flatMap(({ job, startedMs }) => (job.name === 'backfill-orders' ? [startedMs] : []));
   if (withheld.has(order.code) && [...backfillsMs, ...repairsMs].some((ms) => ms <= first.atMs)) return [];
   return (['email', 'phone'] as const).flatMap((field) =>
-    order[field] !== null && found[field] !== order[field] ? [`is young, and its ${field} is not at the service`] : [],
+    order[field] !== null && found[`user_${field}`] !== order[field]
+      ? [`is young, and its ${field} is not at the service`]
+      : [],
   );
 }
 

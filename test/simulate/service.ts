@@ -16,17 +16,11 @@ export type SubOrder = {
   createdMs: number;
 };
 
-export type Order = {
-  id: number;
-  code: string;
-  createdAt: string;
-  total: string;
-  userCode: string;
-  email: string;
-  phone: string;
-  madeMs: number;
-  subOrders: Map<number, SubOrder>;
-};
+/** The fields of an order, by the parameters that write them. */
+const fields = ['created_at', 'total_price', 'user_code', 'user_email', 'user_phone'] as const;
+const noFields = { created_at: '', total_price: '', user_code: '', user_email: '', user_phone: '' };
+
+export type Order = typeof noFields & { id: number; code: string; madeMs: number; subOrders: Map<number, SubOrder> };
 
 export type Review = {
   id: number;
@@ -73,15 +67,6 @@ export type ServiceHabits = {
   tokenLifeMs: number;
 };
 
-/** The fields of an order, and the parameters that write them. */
-const inputs = [
-  ['createdAt', 'created_at'],
-  ['total', 'total_price'],
-  ['userCode', 'user_code'],
-  ['email', 'user_email'],
-  ['phone', 'user_phone'],
-] as const;
-
 const failure: Response = { status: 500, body: { error: 'it fails' } };
 
 export type Service = ReturnType<typeof createService>;
@@ -122,13 +107,13 @@ export function createService(habits: ServiceHabits, now: () => number) {
   const shownOrder = (one: Order) => ({
     id: one.id,
     code: one.code,
-    user_code: one.userCode,
-    user_email: one.email,
+    user_code: one.user_code,
+    user_email: one.user_email,
     username: '',
-    phone: one.phone,
-    total_price: money(one.total),
+    phone: one.user_phone,
+    total_price: money(one.total_price),
     sub_orders: [...one.subOrders.values()].map(shownSubOrder),
-    created_at: time(Math.floor(Date.parse(one.createdAt) / 1000) * 1000),
+    created_at: time(Math.floor(Date.parse(one.created_at) / 1000) * 1000),
     updated_at: time(one.madeMs),
   });
 
@@ -138,24 +123,23 @@ export function createService(habits: ServiceHabits, now: () => number) {
       return { status: 422, body: { error: 'missing' } };
     if (habits.refusedOrders.has(code)) return { status: 422, body: { error: 'the order is refused' } };
     if (habits.failingOrders.has(code)) return { status: habits.failingStatus, body: { error: 'it fails' } };
-    const emptied = inputs.map(([, name]) => name).filter((name) => form.get(name) === '');
+    const emptied = fields.filter((name) => form.get(name) === '');
     if (habits.emptyValues === 'refused' && emptied.length > 0)
       return { status: 422, body: { error: `${emptied[0]} is empty` } };
     const known = orderOf(code);
-    const empty = { createdAt: '', total: '', userCode: '', email: '', phone: '' };
-    const order: Order = known ?? { id: nextId(), code, ...empty, madeMs: now(), subOrders: new Map() };
-    const before = { email: order.email, phone: order.phone };
-    for (const [field, name] of inputs) {
+    const order: Order = known ?? { id: nextId(), code, ...noFields, madeMs: now(), subOrders: new Map() };
+    const before = { ...order };
+    for (const name of fields) {
       const value = form.get(name);
-      if (value !== null && (value !== '' || habits.emptyValues !== 'ignored')) order[field] = value;
+      if (value !== null && (value !== '' || habits.emptyValues !== 'ignored')) order[name] = value;
     }
     orders.set(order.id, order);
     note({ kind: 'order', process, request, code, isNew: !known });
     for (const field of ['email', 'phone'] as const) {
       const sent = form.get(`user_${field}`);
       if (!sent) continue;
-      const isNews = before[field] !== sent;
-      note({ kind: 'contact', process, request, code, field, value: sent, orderedAt: order.createdAt, isNews });
+      const isNews = before[`user_${field}`] !== sent;
+      note({ kind: 'contact', process, request, code, field, value: sent, orderedAt: order.created_at, isNews });
     }
     return { status: 201, headers: { location: '/v1/orders' }, body: shownOrder(order) };
   }

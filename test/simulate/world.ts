@@ -28,15 +28,7 @@ const dayMs = 24 * hourMs;
 
 export const startOf = (seed: number) => Date.parse('2026-03-02T01:00:00Z') + (seed % 97) * 977_000;
 
-export type WorldEnd = {
-  seed: number;
-  findings: oracle.Findings;
-  story: readonly string[];
-  /** The choices that make this world. */
-  nature: string;
-  steps: number;
-  statements: number;
-};
+export type WorldEnd = Awaited<ReturnType<typeof simulateWorld>>;
 
 /** One of the keys, by their weights. */
 const oneOf = <Key extends string>(random: Random, weights: Record<Key, number>): Key =>
@@ -139,7 +131,7 @@ export type Among = {
  *
  * @param given parts of its nature that are not left to the seed. @param days of a long world: each has a storm of its
  *   own, new orders and reviews, and a quiet evening on which everything must be as it should.
- * @param among where it is one of several brands.
+ * @param among where it is one of several brands. @returns `nature`: the choices that make this world.
  */
 export async function simulateWorld(
   seed: number,
@@ -148,7 +140,7 @@ export async function simulateWorld(
   given: Partial<Nature> = {},
   days = 0,
   among?: Among,
-): Promise<WorldEnd> {
+) {
   const scheduler = among?.scheduler ?? createScheduler(seed, startOf(seed), stepsADay * Math.max(1, days));
   const brand = among?.brand;
   const origin = originOf(brand);
@@ -884,7 +876,7 @@ export async function simulateWorld(
   for (const { process } of processes.values()) process.isDead = true;
   useNetwork(origin, undefined);
   return {
-    ...{ seed, findings, story: scheduler.story, steps: scheduler.steps() },
+    ...{ findings, story: scheduler.story, steps: scheduler.steps() },
     nature: natureText(nature),
     statements: database.counts.statements - statementsBefore,
   };
