@@ -1,13 +1,7 @@
 import { parseArgs } from 'node:util';
 import { chapters } from './chapters.ts';
 import { countsOf, documentOf, linesOf, type Result, runChapters, summaryOf } from './run.ts';
-import { cleanUp, openSession, type Session, type Settings } from './session.ts';
-
-type Options = Settings & {
-  yes: boolean;
-  json: boolean;
-  sections: readonly string[];
-};
+import { cleanUp, openSession, type Session } from './session.ts';
 
 const usage = `npm run conformance -- <url> --yes [options]
 
@@ -27,46 +21,37 @@ Exit status: 0 nothing differs, 1 something differs or could not be removed, 2 w
 /** Wrong usage; the message says what. */
 class UsageError extends Error {}
 
-/** @throws UsageError that names what is wrong. */
-function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv): Options {
-  const { values, positionals } = parsed(args);
+/** @throws UsageError, or that of `parseArgs`, that names what is wrong. */
+function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const text = (usual = '') => ({ type: 'string', default: usual }) as const;
+  const flag = { type: 'boolean', default: false } as const;
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      'client-id': text(environment.REVIEW_API_CLIENT_ID),
+      'client-secret': text(environment.REVIEW_API_CLIENT_SECRET),
+      'product-code': text(),
+      'image-url': text('https://images.example.com/conformance.png'),
+      wait: text('30'),
+      section: { type: 'string', multiple: true, default: [] as string[] },
+      yes: flag,
+      json: flag,
+    },
+  });
+  const { yes, json, wait, section: sections, 'client-id': clientId, 'client-secret': clientSecret } = values;
   const [url, ...rest] = positionals;
   if (url === undefined || rest.length > 0) throw new UsageError('expected one address of a service');
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw new UsageError(`${url} is no http address`);
-  const { section = [] } = values;
-  const clientId = values['client-id'] ?? environment.REVIEW_API_CLIENT_ID;
-  const clientSecret = values['client-secret'] ?? environment.REVIEW_API_CLIENT_SECRET;
   if (!clientId || !clientSecret) throw new UsageError('--client-id and --client-secret are needed');
-  const unknown = section.find((name) => !chapters.some((chapter) => chapter.name === name));
+  const unknown = sections.find((name) => !chapters.some((chapter) => chapter.name === name));
   if (unknown !== undefined) throw new UsageError(`there is no section ${unknown}`);
-  return {
-    url,
-    clientId,
-    clientSecret,
-    sections: section,
-    yes: values.yes ?? false,
-    json: values.json ?? false,
-    productCode: values['product-code'] || undefined,
-    imageUrl: values['image-url'] ?? 'https://images.example.com/conformance.png',
-    waitSeconds: secondsOf(values.wait ?? '30'),
-  };
+  if (!/^\d{1,15}$/.test(wait)) throw new UsageError(`--wait is ${JSON.stringify(wait)}, expected a number`);
+  const more = { productCode: values['product-code'] || undefined, imageUrl: values['image-url'] };
+  return { url, clientId, clientSecret, sections, yes, json, waitSeconds: Number(wait), ...more };
 }
 
-function parsed(args: readonly string[]) {
-  const [text, flag] = [{ type: 'string' }, { type: 'boolean' }] as const;
-  const texts = { 'client-id': text, 'client-secret': text, 'product-code': text, 'image-url': text, wait: text };
-  const others = { yes: flag, json: flag, section: { type: 'string', multiple: true } } as const;
-  try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { ...texts, ...others } });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
-}
-
-function secondsOf(value: string): number {
-  if (/^\d{1,15}$/.test(value)) return Number(value);
-  throw new UsageError(`--wait is ${JSON.stringify(value)}, expected a number`);
-}
+const isOfParseArgs = (error: unknown) => Object(error).code?.startsWith('ERR_PARSE_ARGS') === true;
 
 const status = { conforms: 0, differs: 1, notRun: 2, interrupted: 130 } as const;
 
@@ -94,18 +79,18 @@ export async function main(
       return status.conforms;
     }
     const options = readOptions(args, environment);
-    if (options.yes) return await compare({ ...options, signal }, output);
+    if (options.yes) return await compare(options, output, signal);
     output.error(writes);
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
     output.error(error instanceof Error ? `${error.message}${cause}` : String(error));
-    if (error instanceof UsageError) output.error(`\n${usage}`);
+    if (error instanceof UsageError || isOfParseArgs(error)) output.error(`\n${usage}`);
   }
   return status.notRun;
 }
 
-async function compare(options: Options, output: Output): Promise<number> {
-  const session = await openSession(options);
+async function compare(options: ReturnType<typeof readOptions>, output: Output, signal?: AbortSignal): Promise<number> {
+  const session = await openSession({ ...options, signal });
   const chosen = chapters.filter(({ name }) => options.sections.length === 0 || options.sections.includes(name));
   const results: Result[] = [];
   let left: string[] = [];
@@ -121,7 +106,7 @@ async function compare(options: Options, output: Output): Promise<number> {
   output.log(
     options.json ? documentOf({ ...options, prefix: session.prefix, results, left }) : `\n${summaryOf(results)}`,
   );
-  if (options.signal?.aborted) return status.interrupted;
+  if (signal?.aborted) return status.interrupted;
   return counts.differs > 0 || left.length > 0 ? status.differs : status.conforms;
 }
 

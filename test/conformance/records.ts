@@ -1,5 +1,5 @@
 import { ensure, idsOf, isRow, isSuccess, listOf, type Row, rowOf } from './expect.ts';
-import type { Answer, Kind, Made, Params, Session } from './session.ts';
+import { type Answer, type Kind, type Made, once, type Params, type Session } from './session.ts';
 import { CannotTell } from './statement.ts';
 
 export const codeOf = (session: Session, name: string) => `${session.prefix}-${name}`;
@@ -61,7 +61,7 @@ export type Clock = {
 
 /** Days and times in the service's zone, by the offset of a timestamp that it shows. */
 export async function clockOf(session: Session): Promise<Clock> {
-  const offset = await session.shared(offsetOf);
+  const offset = await offsetOf(session);
   const [, sign, hours, minutes] = /([+-])(\d\d):?(\d\d)$/.exec(offset) ?? [];
   const offsetMs = (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
   const dayAt = (days: number) =>
@@ -80,7 +80,7 @@ export const isoOf = (days: number, time: string) => async (session: Session) =>
   (await clockOf(session)).daysAgo(days, time).iso;
 
 /** The offset in which the service shows its times; it is looked for without writing first. */
-async function offsetOf(session: Session): Promise<string> {
+const offsetOf = once(async (session) => {
   const { body: overview } = await session.call('GET', '/v1/reviews/overview');
   const found = offsetIn(isRow(overview) ? overview.last_review_created_at : undefined);
   if (found) return found;
@@ -90,7 +90,7 @@ async function offsetOf(session: Session): Promise<string> {
   const offset = offsetIn(createdBy(session, await post(session, 'user_grades', 'clock')).created_at);
   if (offset) return offset;
   throw new CannotTell('needs a timestamp of the service that shows its offset');
-}
+});
 
 function offsetIn(time: unknown): string | undefined {
   const [, offset] = /T[\d:.]+(Z|[+-]\d\d:?\d\d)$/.exec(typeof time === 'string' ? time : '') ?? [];
@@ -113,11 +113,12 @@ type Given = (session: Session) => Params | Promise<Params>;
  * @param noun what the code of `one` ends with. @param given what each of them has. @param more what `one` has beside it.
  */
 function makerOf(kind: Kind, noun: string, given: Given, more: Given = () => ({})) {
-  const answer = async (session: Session) =>
-    post(session, kind, noun, { ...(await given(session)), ...(await more(session)) });
+  const answer = once(async (session) =>
+    post(session, kind, noun, { ...(await given(session)), ...(await more(session)) }),
+  );
   return {
     answer,
-    one: async (session: Session) => createdBy(session, await session.shared(answer)),
+    one: async (session: Session) => createdBy(session, await answer(session)),
     fresh: async (session: Session, name: string, other: Params = {}) =>
       createdBy(session, await post(session, kind, name, { ...(await given(session)), ...other })),
   };
@@ -148,7 +149,7 @@ export const records = {
 
 /** The service's id of the product; only a review of it tells. */
 export async function productIdOf(session: Session): Promise<number> {
-  const { product_id: id } = await session.shared(records.reviews.one);
+  const { product_id: id } = await records.reviews.one(session);
   if (typeof id === 'number') return id;
   throw new CannotTell('needs a product_id, and the review of the product shows none');
 }
@@ -169,14 +170,14 @@ export const subOrderParams = async (session: Session): Promise<Params> => {
 };
 
 /** What has sub-orders has no e-mail and no phone, so that no review request can go out for it. */
-export const orderOfSubOrder = (session: Session) => records.orders.fresh(session, 'order-of-sub-order');
+export const orderOfSubOrder = once((session) => records.orders.fresh(session, 'order-of-sub-order'));
 
 /** The answer to adding a sub-order to this run's order; it goes with the order. */
-export const subOrderAnswer = async (session: Session) => {
-  const { id } = await session.shared(orderOfSubOrder);
+export const subOrderAnswer = once(async (session) => {
+  const { id } = await orderOfSubOrder(session);
   return session.call('POST', `/v1/orders/${id}/sub_orders`, { form: await subOrderParams(session) });
-};
-export const aSubOrder = async (session: Session) => addedBy(await session.shared(subOrderAnswer));
+});
+export const aSubOrder = async (session: Session) => addedBy(await subOrderAnswer(session));
 
 /** A sub-order as the order's detail shows it. */
 export async function readSubOrder(session: Session, orderId: unknown, id: unknown): Promise<Row | undefined> {
@@ -218,7 +219,7 @@ export async function detailOf(
   path: string,
   one: (session: Session) => Promise<{ id: number }>,
 ): Promise<Row> {
-  const { id } = await session.shared(one);
+  const { id } = await one(session);
   return rowOf(await session.call('GET', `${path}/${id}`));
 }
 
@@ -229,7 +230,7 @@ export const manyCount = 31;
 export const manyUser = (session: Session) => codeOf(session, 'many');
 
 /** So many reviews, a second apart, two days ago. */
-export async function manyReviews(session: Session) {
+export const manyReviews = once(async (session) => {
   const clock = await clockOf(session);
   const all = [];
   for (let index = 0; index < manyCount; index += 1) {
@@ -238,7 +239,7 @@ export async function manyReviews(session: Session) {
     all.push({ ...(await records.reviews.fresh(session, `many-${index}`, of)), at });
   }
   return all;
-}
+});
 
 /** Why nothing can be told of images. */
 export const noImage = 'the service stored no image: give one that it can load by --image-url';

@@ -12,7 +12,7 @@ import {
   succeeds,
 } from './expect.ts';
 import { codeOf, detailOf, enter, fullestListed, isGone, keyOf, listed, noteId, post, records } from './records.ts';
-import type { Answer, Kind, Params, Session } from './session.ts';
+import { type Answer, type Kind, once, type Params, type Session } from './session.ts';
 import { CannotTell, inSection, type Statement, where } from './statement.ts';
 import { type FieldTable, fieldStatements, type Parameter, parameterStatements } from './tables.ts';
 
@@ -84,7 +84,7 @@ export function shapesOf({ kind, noun, called, tables }: Resource): Statement[] 
     ...fieldStatements(section, called, alone, (session) => detailOf(session, `/v1/${kind}`, one)),
     ...fieldStatements(listed.section, `${called} of the list`, listed.fields, tables.listedSample),
     ...fieldStatements(section, `the body returned by ${noun} creation`, created, async (session) =>
-      rowOf(await session.shared(answer)),
+      rowOf(await answer(session)),
     ),
   ];
 }
@@ -95,7 +95,7 @@ export function resourceStatements(resource: Resource): Statement[] {
   const { one, fresh } = records[kind];
   const path = `/v1/${kind}`;
   const deletes = saysOf(resource, 'delete');
-  const other = (session: Session) => fresh(session, 'other');
+  const other = once((session) => fresh(session, 'other'));
 
   const deletion = (byCode: boolean): Statement => {
     const what = byCode ? `DELETE ${path} with its code` : `DELETE ${path}/:id`;
@@ -141,8 +141,8 @@ export function resourceStatements(resource: Resource): Statement[] {
         isSame('code', (await read(session, kind, id)).code, code);
       }),
       saysOf(resource, 'update')('code must stay unique', async (session) => {
-        const { id } = await session.shared(other);
-        const { code } = await session.shared(one);
+        const { id } = await other(session);
+        const { code } = await one(session);
         await session.call('PATCH', `${path}/${id}`, { form: { code: String(code) } });
         ensure((await read(session, kind, id)).code !== code, `two records of code ${code}`, 'one');
       }),
@@ -157,11 +157,11 @@ function creation(resource: Resource): Statement[] {
   const says = saysOf(resource, 'create');
   return [
     says(`POST ${path} answers 201 with the Location ${path}`, async (session) => {
-      statusIs(await session.shared(answer), 201);
-      locationIs(await session.shared(answer), path);
+      statusIs(await answer(session), 201);
+      locationIs(await answer(session), path);
     }),
     says(`POST ${path}: ${keyOf(kind)} is shown as it was sent`, async (session) =>
-      isSame(keyOf(kind), rowOf(await session.shared(answer))[keyOf(kind)], codeOf(session, noun)),
+      isSame(keyOf(kind), rowOf(await answer(session))[keyOf(kind)], codeOf(session, noun)),
     ),
     ...resource.refusedWithout.map((name) =>
       says(`${name} is required`, async (session) => {
@@ -199,11 +199,11 @@ function listStatements(resource: Resource): Statement[] {
   const { one, fresh } = records[kind];
   const says = saysOf(resource, 'list');
   const path = `/v1/${kind}`;
-  const another = (session: Session) => fresh(session, 'another');
-  const two = (session: Session) => Promise.all([session.shared(one), session.shared(another)]);
+  const another = once((session) => fresh(session, 'another'));
+  const two = (session: Session) => Promise.all([one(session), another(session)]);
   return [
     says('answers 200 with a JSON array of its records', async (session) => {
-      await session.shared(one);
+      await one(session);
       listOf(await session.call('GET', path));
     }),
     says('limit: from 1, and that many items', async (session) => {
@@ -242,19 +242,19 @@ function updates(resource: Resource, heading: 'update' | 'updateByCode'): Statem
   const isByCode = heading === 'updateByCode';
   const name = isByCode ? 'updated-by-code' : 'updated';
   const what = isByCode ? `PATCH ${path}` : `PATCH ${path}/:id`;
-  const record = (session: Session) => fresh(session, name);
+  const record = once((session) => fresh(session, name));
   const patch = async (session: Session, form: Params) => {
-    const { id } = await session.shared(record);
+    const { id } = await record(session);
     if (isByCode) return session.call('PATCH', path, { form: { code: codeOf(session, name), ...form } });
     return session.call('PATCH', `${path}/${id}`, { form });
   };
-  const now = async (session: Session) => read(session, kind, (await session.shared(record)).id);
+  const now = async (session: Session) => read(session, kind, (await record(session)).id);
   return [
     says(`${what} answers 204 without a body, with the Location ${path}/:id`, async (session) => {
       const answer = await patch(session, { [text.sent]: 'Changed' });
       statusIs(answer, 204);
       ensure(answer.text === '', answer.told, 'no body');
-      locationIs(answer, `${path}/${(await session.shared(record)).id}`);
+      locationIs(answer, `${path}/${(await record(session)).id}`);
     }),
     ...parameterStatements(says, {
       operation: what,

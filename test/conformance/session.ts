@@ -108,6 +108,12 @@ export type Session = {
   until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T>;
 };
 
+/** What `make` gives, made at most once in a run. */
+export const once =
+  <T>(make: (session: Session) => Promise<T>) =>
+  (session: Session): Promise<T> =>
+    session.shared(make);
+
 /** `token: 'none'` leaves it out; `afterEnd` sends although the run was ended. */
 export type Sending = Omit<Sent, 'signal'> & { token?: 'none'; afterEnd?: boolean };
 

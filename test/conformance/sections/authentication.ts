@@ -17,10 +17,10 @@ function operationsOf({ kind, noun, headings, required, text }: Resource): Opera
   const path = `/v1/${kind}`;
   const change = { [text.sent]: 'Nobody' };
   const ofOne = (params: Params) => async (session: Session) => ({
-    ...{ path: `${path}/${(await session.shared(records[kind].one)).id}`, params },
+    ...{ path: `${path}/${(await records[kind].one(session)).id}`, params },
   });
   const withCode = (more: Params) => async (session: Session) => {
-    await session.shared(records[kind].one);
+    await records[kind].one(session);
     return { path, params: { code: codeOf(session, noun), ...more } };
   };
   const creation = async (session: Session) => {
@@ -45,9 +45,9 @@ function operationsOf({ kind, noun, headings, required, text }: Resource): Opera
 
 const subOrders = '/v1/orders/:order_id/sub_orders';
 const ofSubOrder = (isOne: boolean, params: (session: Session) => Promise<Params>) => async (session: Session) => {
-  const path = `/v1/orders/${(await session.shared(orderOfSubOrder)).id}/sub_orders`;
+  const path = `/v1/orders/${(await orderOfSubOrder(session)).id}/sub_orders`;
   const given = await params(session);
-  return { path: isOne ? `${path}/${(await session.shared(aSubOrder)).id}` : path, params: given };
+  return { path: isOne ? `${path}/${(await aSubOrder(session)).id}` : path, params: given };
 };
 
 const all: Operation[] = [

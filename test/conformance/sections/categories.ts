@@ -1,7 +1,7 @@
 import { isSame } from '../expect.ts';
 import { codeOf, fullestListed, records } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
-import type { Session } from '../session.ts';
+import { once, type Session } from '../session.ts';
 import { inSection, type Statement } from '../statement.ts';
 import type { FieldTable, Parameter } from '../tables.ts';
 
@@ -13,8 +13,8 @@ const fields: FieldTable = [
   ['datetime', 'created_at updated_at'],
 ];
 
-const parent = (session: Session) => records.categories.fresh(session, 'parent');
-const parentId = async (session: Session) => String((await session.shared(parent)).id);
+const parent = once((session) => records.categories.fresh(session, 'parent'));
+const parentId = async (session: Session) => String((await parent(session)).id);
 const isNumber = (found: unknown, sent: unknown) => found === Number(sent);
 
 const parameters: readonly Parameter[] = [
@@ -42,7 +42,7 @@ export const category: Resource = {
     section: 'Resources, Category',
     alone: fields,
     listedSample: async (session) => {
-      await session.shared(records.categories.one);
+      await records.categories.one(session);
       return fullestListed(session, '/v1/categories');
     },
   },
@@ -58,7 +58,7 @@ export const categories: readonly Statement[] = [
   inSection('Resources, Category')(
     'a top level category has depth 1 and no parent, one below it depth 2',
     async (session) => {
-      const { id, depth, parent_category_id } = await session.shared(parent);
+      const { id, depth, parent_category_id } = await parent(session);
       const below = await records.categories.fresh(session, 'child', { parent_category_id: String(id) });
       isSame('depth and parent', [depth, parent_category_id, below.depth], [1, null, 2]);
     },
@@ -67,7 +67,7 @@ export const categories: readonly Statement[] = [
   inSection('Endpoints, Categories, Create or update')(
     'POST /v1/categories: parent_category_code is the code of the parent',
     async (session) => {
-      const { id } = await session.shared(parent);
+      const { id } = await parent(session);
       const made = await records.categories.fresh(session, 'by-code', {
         parent_category_code: codeOf(session, 'parent'),
       });

@@ -15,7 +15,7 @@ async function isNeverOverHundred(session: Session, kind: Kind): Promise<void> {
 
 /** No page after the 30th gives what the pages up to it did not. */
 async function thirtyPages(session: Session): Promise<void> {
-  const many = await session.shared(manyReviews);
+  const many = await manyReviews(session);
   const query: Params = { user_code: manyUser(session), limit: 1 };
   const [thirtieth] = idsOf(await listed(session, '/v1/reviews', { ...query, page: 30 }));
   isSame('the review on page 30', thirtieth, many[29]?.id);

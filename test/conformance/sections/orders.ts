@@ -14,7 +14,7 @@ import {
   userOf,
 } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
-import type { Session } from '../session.ts';
+import { once, type Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
 import { type FieldTable, fieldStatements, isAmount, type Parameter, sameSecond } from '../tables.ts';
 
@@ -42,11 +42,11 @@ const detailFields: FieldTable = [
 ];
 
 /** This run's order in the list. */
-const item = async (session: Session) => inList(session, (await session.shared(records.orders.one)).id);
+const item = once(async (session) => inList(session, (await records.orders.one(session)).id));
 
 async function itemSubOrder(session: Session): Promise<Row> {
-  await session.shared(aSubOrder);
-  const { sub_orders: all } = await inList(session, (await session.shared(orderOfSubOrder)).id);
+  await aSubOrder(session);
+  const { sub_orders: all } = await inList(session, (await orderOfSubOrder(session)).id);
   const [first] = Array.isArray(all) ? all.filter(isRow) : [];
   if (first) return first;
   throw new CannotTell('needs an order in the list with a sub-order');
@@ -69,11 +69,10 @@ export const orderTables: Resource['tables'] = {
 
 const lists = inSection('Endpoints, Orders, List orders');
 
-const othersOrder = (session: Session) =>
-  records.orders.fresh(session, 'order-other', {
-    user_code: codeOf(session, 'other'),
-    user_name: codeOf(session, 'other'),
-  });
+const othersOrder = once((session) => {
+  const name = codeOf(session, 'other');
+  return records.orders.fresh(session, 'order-other', { user_code: name, user_name: name });
+});
 
 export const orderReading: readonly Statement[] = [
   ...fieldStatements(
@@ -83,7 +82,7 @@ export const orderReading: readonly Statement[] = [
     itemSubOrder,
   ),
   lists('paid_on: the orders paid on that day, and no other', async (session) => {
-    const order = await session.shared(item);
+    const order = await item(session);
     const { user_code } = order;
     const ofUser = typeof user_code === 'string' ? { usernames: user_code } : {};
     const day = String(order.paid_at).slice(0, 10);
@@ -93,7 +92,7 @@ export const orderReading: readonly Statement[] = [
     ensure(!(await isOn(before)), `order ${order.code} on the day before`, 'no such order');
   }),
   lists('usernames: the orders of shop account names separated by commas, and no other', async (session) => {
-    const [order, other] = [await session.shared(records.orders.one), await session.shared(othersOrder)];
+    const [order, other] = [await records.orders.one(session), await othersOrder(session)];
     const of = async (usernames: string) => idsOf(await listed(session, path, { usernames, limit: 100 }));
     const [both, ours] = [await of(`${userOf(session)},${codeOf(session, 'other')}`), await of(userOf(session))];
     ensure(both.includes(order.id) && both.includes(other.id), `orders ${both.join()}`, `${order.id} and ${other.id}`);
@@ -101,7 +100,7 @@ export const orderReading: readonly Statement[] = [
     ensure(!ours.includes(other.id), `order ${other.id} of another account`, 'only orders of that account');
   }),
   inSection('Endpoints, Orders, Get order by code')('an order is got by its code', async (session) => {
-    const { id, code } = await session.shared(records.orders.one);
+    const { id, code } = await records.orders.one(session);
     const answer = await session.call('GET', path, { query: { code: String(code) } });
     // The spec shows no path for it; only an order that is found says something.
     if (isSuccess(answer) && isRow(answer.body) && answer.body.id === id) return;
@@ -116,7 +115,7 @@ const optional: readonly Parameter[] = [
   { name: 'user_name', value: 'Kim', shownAs: 'username' },
   { name: 'user_phone', value: '000-0000-0001', shownAs: 'phone' },
   { name: 'user_email', value: 'nobody@example.invalid', shownAs: 'user_email' },
-  { name: 'user_grade_id', value: async (session) => (await session.shared(records.user_grades.one)).id },
+  { name: 'user_grade_id', value: async (session) => (await records.user_grades.one(session)).id },
   { name: 'store_name', value: 'Main street', note: 'an offline store order' },
   { name: 'order_device', value: 'pc', note: '`pc`' },
   { name: 'order_device', value: 'mobile', note: '`mobile`' },

@@ -1,29 +1,29 @@
 import { ensure, isRow, listOf, type Row, rowOf, show, statusIs } from '../expect.ts';
 import { clockOf, codeOf, createdBy, detailOf, isoOf, noImage, post, records, reviewParams } from '../records.ts';
 import type { Resource } from '../resource.ts';
-import type { Params, Session } from '../session.ts';
+import { once, type Params, type Session } from '../session.ts';
 import { CannotTell, inSection, type Statement } from '../statement.ts';
 import { type FieldTable, fieldStatements } from '../tables.ts';
 
 const path = '/v1/reviews';
 
 /** The newest reviews that the service holds, up to a hundred of the last 30 days. */
-export async function newestReviews(session: Session): Promise<Row[]> {
-  await session.shared(records.reviews.answer);
+export const newestReviews = once(async (session) => {
+  await records.reviews.answer(session);
   return listOf(await session.call('GET', path, { query: { limit: 100, date_order_desc: 1 } }));
-}
+});
 
 /** This run's review as the list shows it. */
 export async function listedReview(session: Session): Promise<Row> {
-  const { id } = await session.shared(records.reviews.one);
-  const found = (await session.shared(newestReviews)).find((row) => row.id === id);
+  const { id } = await records.reviews.one(session);
+  const found = (await newestReviews(session)).find((row) => row.id === id);
   if (found) return found;
   throw new CannotTell('the review made is not among the 100 newest listed');
 }
 
 /** One of the newest reviews of which something is true. */
 export async function reviewWith(session: Session, what: string, is: (review: Row) => boolean): Promise<Row> {
-  const found = (await session.shared(newestReviews)).find(is);
+  const found = (await newestReviews(session)).find(is);
   if (found) return found;
   throw new CannotTell(`none of the 100 newest reviews of the last 30 days ${what}`);
 }
@@ -31,16 +31,17 @@ export async function reviewWith(session: Session, what: string, is: (review: Ro
 export const hasItems = (field: string) => (review: Row) => Array.isArray(review[field]) && review[field].length > 0;
 
 /** This run's review with a picture, once the service has stored it. */
-export async function pictured(session: Session): Promise<Row> {
-  const { id } = await session.shared(withImages);
+export const pictured = once(async (session) => {
+  const { id } = await withImages(session);
   return session.until(noImage, async () => {
     const { body } = await session.call('GET', `${path}/${id}`);
     return isRow(body) && hasItems('images')(body) ? body : undefined;
   });
-}
+});
 
-export const withImages = (session: Session) =>
-  records.reviews.fresh(session, 'with-image', { 'image_urls[]': [session.settings.imageUrl] });
+export const withImages = once((session) =>
+  records.reviews.fresh(session, 'with-image', { 'image_urls[]': [session.settings.imageUrl] }),
+);
 
 /** One item of additional information, as a form. */
 export const itemOf = async (session: Session): Promise<Params> => ({
@@ -50,18 +51,19 @@ export const itemOf = async (session: Session): Promise<Params> => ({
 });
 
 /** The answer to a review with one item of additional information. */
-export const optionsAnswer = async (session: Session) =>
-  post(session, 'reviews', 'with-options', { ...reviewParams(session), ...(await itemOf(session)) });
+export const optionsAnswer = once(async (session) =>
+  post(session, 'reviews', 'with-options', { ...reviewParams(session), ...(await itemOf(session)) }),
+);
 
 /** Which form of the options the shop has, as its reviews show it. */
 export async function optionsFormOf(session: Session): Promise<'default' | 'v2'> {
-  return 'option_type_name' in (await session.shared(anOption)) ? 'v2' : 'default';
+  return 'option_type_name' in (await anOption(session)) ? 'v2' : 'default';
 }
 
 /** An item of additional information that the service shows: of a listed review, or else of one of this run. */
 export async function anOption(session: Session): Promise<Row> {
-  const listed = (await session.shared(newestReviews)).find(hasItems('options'));
-  const review = listed ?? createdBy(session, await session.shared(optionsAnswer));
+  const listed = (await newestReviews(session)).find(hasItems('options'));
+  const review = listed ?? createdBy(session, await optionsAnswer(session));
   const [item] = Array.isArray(review.options) ? review.options : [];
   if (isRow(item)) return item;
   throw new CannotTell('needs a review of the last 30 days with additional information');
@@ -69,20 +71,20 @@ export async function anOption(session: Session): Promise<Row> {
 
 /** A review of this run, written at a time of its own; each is made once. */
 export const reviewAt = (name: string, days: number, time: string) =>
-  async function datedReview(session: Session) {
+  once(async (session) => {
     const at = (await clockOf(session)).daysAgo(days, time);
     const params = { ...reviewParams(session), user_code: codeOf(session, 'dated'), created_at: at.iso };
     const made = createdBy(session, await post(session, 'reviews', name, params));
     // Clocks that went forward or back in between would move it.
     if (String(made.created_at).slice(0, 19) === at.iso.slice(0, 19)) return { ...made, at };
     throw new CannotTell(`a review written at ${at.iso} is shown at ${made.created_at}`);
-  };
+  });
 
 /** The overview of a service that holds a review. */
-export const readOverview = async (session: Session) => {
-  await session.shared(records.reviews.answer);
+const readOverview = once(async (session) => {
+  await records.reviews.answer(session);
   return rowOf(await session.call('GET', '/v1/reviews/overview'));
-};
+});
 
 const common: FieldTable = [
   ['integer', 'id product_id images_count videos_count likes_count plus_likes_count'],
@@ -121,7 +123,7 @@ const overviewFields: FieldTable = [['datetime', 'first_review_created_at last_r
 const detail = (session: Session) => detailOf(session, path, records.reviews.one);
 
 async function imageOf(session: Session): Promise<Row> {
-  const { images } = await session.shared(pictured);
+  const { images } = await pictured(session);
   const [first] = Array.isArray(images) ? images : [];
   ensure(isRow(first), show(images), 'an image');
   return first;
@@ -147,7 +149,7 @@ const options = inSection('Resources, Review option');
 /** Something that is true of each of the newest reviews. */
 function ofAll(is: (row: Row) => boolean, expected: string) {
   return async (session: Session) => {
-    const rows = [await session.shared(detail), ...(await session.shared(newestReviews))];
+    const rows = [await detail(session), ...(await newestReviews(session))];
     const odd = rows.find((row) => !is(row));
     ensure(odd === undefined, `review ${odd?.id}: ${show(odd)}`, expected);
   };
@@ -193,7 +195,7 @@ export const reviewReading: readonly Statement[] = [
   ...(['option_type_name', 'value_text'] as const).map((field) =>
     options(`an option has ${field}: string, only in the v2 form`, async (session) => {
       const form = await optionsFormOf(session);
-      const found = (await session.shared(anOption))[field];
+      const found = (await anOption(session))[field];
       if (form === 'v2') ensure(typeof found === 'string', `${field} ${show(found)} in the v2 form`, 'string');
       else ensure(found === undefined, `${field} ${show(found)} in the default form`, 'no such field');
     }),
@@ -204,8 +206,8 @@ export const reviewReading: readonly Statement[] = [
   }),
   ...fieldStatements('Resources, Review overview', 'the overview', overviewFields, readOverview),
   overview('the overview bounds the dates of the reviews', async (session) => {
-    const found = await session.shared(readOverview);
-    const { created_at: at } = await session.shared(listedReview);
+    const found = await readOverview(session);
+    const { created_at: at } = await listedReview(session);
     const [first, last] = [
       Date.parse(String(found.first_review_created_at)),
       Date.parse(String(found.last_review_created_at)),

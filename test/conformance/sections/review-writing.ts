@@ -53,7 +53,7 @@ const tagName: Parameter = { name: 'tag_name', value: async (session) => codeOf(
 function ofUpdates({ says, what, record, patch }: Way): Statement[] {
   return [
     says(`${what}: image_urls are shown as images once they are stored`, async (session) => {
-      const { id } = await session.shared(record);
+      const { id } = await record(session);
       succeeds(await patch(session, { 'image_urls[]': [session.settings.imageUrl] }));
       await session.until(noImage, async () =>
         hasItems('images')(await read(session, 'reviews', id)) ? true : undefined,
@@ -61,7 +61,7 @@ function ofUpdates({ says, what, record, patch }: Way): Statement[] {
     }),
     says(`${what}: options, same item rules as create`, async (session) => {
       await needsDefaultForm(session);
-      const { id } = await session.shared(record);
+      const { id } = await record(session);
       const answer = await patch(session, await itemOf(session));
       if (answer.status === 422) throw new CannotTell(`needs additional information of type 1: ${answer.told}`);
       succeeds(answer);
@@ -123,7 +123,7 @@ async function write(session: Session, name: string, without: readonly string[],
 export const reviewWriting: readonly Statement[] = [
   inSection('States and transitions, Review display')(
     'create without display makes a review displayed',
-    async (session) => isSame('display', rowOf(await session.shared(records.reviews.answer)).display, true),
+    async (session) => isSame('display', rowOf(await records.reviews.answer(session)).display, true),
   ),
   says('product_code may be omitted when product_id is given', async (session) => {
     const product_id = await productIdOf(session);
@@ -149,25 +149,25 @@ export const reviewWriting: readonly Statement[] = [
     if (!isSuccess(answer)) throw new CannotTell(`which platforms are taken is not shown by name: ${answer.told}`);
   }),
   says('image_urls are stored asynchronously, so not reflected at once in the response', async (session) => {
-    const made = await session.shared(withImages);
+    const made = await withImages(session);
     ensure(!hasItems('images')(made), `images ${show(made.images)} at once`, 'none yet');
   }),
   says('image_urls are shown as images once they are stored', async (session) => {
-    const { images: found, images_count: count } = await session.shared(pictured);
+    const { images: found, images_count: count } = await pictured(session);
     ensure(Array.isArray(found) && count === found.length, `images_count ${show(count)}`, 'the number of images');
   }),
   says('options: form encoding is options[][<field>]', async (session) => {
     await needsDefaultForm(session);
-    const { options } = createdBy(session, await session.shared(optionsAnswer));
+    const { options } = createdBy(session, await optionsAnswer(session));
     const [item] = Array.isArray(options) ? options : [];
     isSame('value of the item', isRow(item) ? item.value : undefined, 'Fits well');
   }),
   says('options: not usable in shops using the v2 additional-information model', async (session) => {
     if ((await optionsFormOf(session)) !== 'v2') throw new CannotTell('the shop uses the default form');
-    const answer = await session.shared(optionsAnswer);
+    const answer = await optionsAnswer(session);
     const kept = isSuccess(answer) && isRow(answer.body) && hasItems('options')(answer.body);
     ensure(!kept, answer.told, 'a refusal, or no item kept');
-    const { id } = await session.shared(records.reviews.one);
+    const { id } = await records.reviews.one(session);
     const before = (await read(session, 'reviews', id)).options;
     await session.call('PATCH', `/v1/reviews/${id}`, { form: await itemOf(session) });
     isSame('options after an update with options', (await read(session, 'reviews', id)).options, before);

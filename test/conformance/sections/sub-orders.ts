@@ -9,7 +9,7 @@ import {
   records,
   subOrderAnswer,
 } from '../records.ts';
-import type { Answer, Params, Session } from '../session.ts';
+import { type Answer, once, type Params, type Session } from '../session.ts';
 import { Differs, inSection, type Statement } from '../statement.ts';
 import {
   type FieldTable,
@@ -32,12 +32,12 @@ const fields: FieldTable = [
 ];
 
 /** This run's sub-order in its order's detail. */
-async function sample(session: Session): Promise<Row> {
-  const { id } = await session.shared(aSubOrder);
-  const found = await readSubOrder(session, (await session.shared(orderOfSubOrder)).id, id);
+const sample = once(async (session) => {
+  const { id } = await aSubOrder(session);
+  const found = await readSubOrder(session, (await orderOfSubOrder(session)).id, id);
   if (found) return found;
   throw new Differs('an order without the sub-order that was added', 'that sub-order');
-}
+});
 
 const parameters: readonly Parameter[] = [
   { name: 'product_id', value: productIdOf, shownAs: 'product_id' },
@@ -52,18 +52,18 @@ const parameters: readonly Parameter[] = [
   { name: 'product_options[]', value: ['Size:M', 'Colour:blue'], shownAs: 'product_options', as: isPairs },
 ];
 
-const home = (session: Session) => records.orders.fresh(session, 'order-of-sub-orders');
-const pathIn = async (session: Session) => `/v1/orders/${(await session.shared(home)).id}/sub_orders`;
+const home = once((session) => records.orders.fresh(session, 'order-of-sub-orders'));
+const pathIn = async (session: Session) => `/v1/orders/${(await home(session)).id}/sub_orders`;
 
 async function add(session: Session, params: Params): Promise<Answer> {
   const form = { product_id: await productIdOf(session), price: 12_300, ...params };
   return session.call('POST', await pathIn(session), { form });
 }
 
-const toChange = async (session: Session) => addedBy(await add(session, { status: 'paid' }));
+const toChange = once(async (session) => addedBy(await add(session, { status: 'paid' })));
 
 async function read(session: Session, id: unknown): Promise<Row> {
-  const found = await readSubOrder(session, (await session.shared(home)).id, id);
+  const found = await readSubOrder(session, (await home(session)).id, id);
   if (found) return found;
   throw new Differs(`an order without its sub-order ${id}`, 'that sub-order');
 }
@@ -73,11 +73,11 @@ const says = inSection('Endpoints, Sub-orders');
 export const subOrders: readonly Statement[] = [
   ...fieldStatements('Resources, Sub-order (inside order detail)', 'a sub-order', fields, sample),
   says('POST /v1/orders/:order_id/sub_orders adds a sub-order', async (session) => {
-    succeeds(await session.shared(subOrderAnswer));
-    await session.shared(sample);
+    succeeds(await subOrderAnswer(session));
+    await sample(session);
   }),
   says('the create response carries the new sub-order’s id', async (session) => {
-    const { body } = await session.shared(subOrderAnswer);
+    const { body } = await subOrderAnswer(session);
     ensure(isRow(body) && Number.isInteger(body.id), show(body), 'an integer id');
   }),
   ...parameterStatements(says, {
@@ -90,15 +90,15 @@ export const subOrders: readonly Statement[] = [
     operation: 'PUT sub_orders/:sub_order_id',
     parameters,
     write: async (session, _name, query) => {
-      const { id } = await session.shared(toChange);
+      const { id } = await toChange(session);
       return session.call('PUT', `${await pathIn(session)}/${id}`, { query });
     },
-    read: async (session) => read(session, (await session.shared(toChange)).id),
+    read: async (session) => read(session, (await toChange(session)).id),
   }),
   says('DELETE sub_orders/:sub_order_id deletes it', async (session) => {
     const { id } = addedBy(await add(session, {}));
     succeeds(await session.call('DELETE', `${await pathIn(session)}/${id}`));
-    const left = await readSubOrder(session, (await session.shared(home)).id, id);
+    const left = await readSubOrder(session, (await home(session)).id, id);
     isSame('the sub-order in its order', left, undefined);
   }),
 ];

@@ -15,7 +15,7 @@ const fields: FieldTable = [
 
 /** This run's grade in the list: it is on the last page, as long as the list tells which that is. */
 async function item(session: Session) {
-  const { id } = await session.shared(records.user_grades.one);
+  const { id } = await records.user_grades.one(session);
   const first = await session.call('GET', path, { query: { limit: 100 } });
   const { last: page = 1 } = pagesOf(first);
   const rows = [...listOf(first), ...(await listed(session, path, { limit: 100, page }))];
@@ -52,7 +52,7 @@ export const userGrades: readonly Statement[] = [
   ...shapesOf(userGrade),
   ...resourceStatements(userGrade),
   inSection('Endpoints, User grades, List')('no grade is on the page after the last one', async (session) => {
-    await session.shared(records.user_grades.one);
+    await records.user_grades.one(session);
     await fullestListed(session, path);
     const last = pageOf(await session.call('GET', path, { query: { limit: 1 } }), 'last');
     isSame(`items on page ${last}`, (await listed(session, path, { limit: 1, page: last })).length, 1);
