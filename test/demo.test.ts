@@ -10,23 +10,17 @@ type DemoReport = {
   ends: { what: string; where: string; count: number; keys: string }[];
 };
 
-async function demo(): Promise<DemoReport> {
+test('the demo ends with the same records at both ends', async () => {
   // Run as root, Postgres is another user.
   const folder = await temporaryFolder(0o755, await cheapestFolder());
   const environment = { TMPDIR: folder, PATH: process.env.PATH ?? '' };
   const { status, stdout } = await runProcess(['demo', '--json', '--orders', '30'], environment);
   expect(status).toBe(0);
   expect((await readdir(folder)).filter((name) => name.startsWith('review-sync-'))).toEqual([]);
-  return JSON.parse(stdout);
-}
-
-const countsOf = ({ ends }: DemoReport) =>
-  Object.fromEntries(ends.map((end) => [`${end.what} at ${end.where}`, end.count]));
-
-test('the demo ends with the same records at both ends', async () => {
-  const report = await demo();
+  const report: DemoReport = JSON.parse(stdout);
   expect(report.answers.find((answer) => answer.question === 'what is missing')?.rows).toEqual([]);
-  expect(countsOf(report)).toMatchObject({ 'reviews at service': 200, 'reviews at warehouse': 200 });
+  const counts = report.ends.map((end) => [`${end.what} at ${end.where}`, end.count]);
+  expect(Object.fromEntries(counts)).toMatchObject({ 'reviews at service': 200, 'reviews at warehouse': 200 });
   expect(report.runs.again.counts.orders_pushed ?? 0).toBe(0);
   for (const same of Map.groupBy(report.ends, (end) => end.what).values()) {
     expect(new Set(same.map((end) => end.keys)).size).toBe(1);

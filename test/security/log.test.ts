@@ -1,26 +1,16 @@
-import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
+import { openLog, withRun } from '../../src/base/log.ts';
 
-/** What a program logs; in a process of its own, since the log writes to standard error. */
-function logged(statement: string): string {
-  const script = `
-    const { openLog, withRun } = await import(${JSON.stringify(new URL('../../src/base/log.ts', import.meta.url).href)});
-    const log = openLog('trace');
-    ${statement}`;
-  return execFileSync('sh', ['-c', 'exec "$0" --input-type=module -e "$1" 2>&1', process.execPath, script], {
-    encoding: 'utf8',
-  });
-}
-
-/** One process for all claims: each logs a line. */
 const id = 'sync-orders_2024-01-01_0a1b2c3d4e5f60718293a4b5c6d7e8f9';
-const [fields = '', texts = '', ids = '', forged = ''] = logged(`
-  const id = '${id}';
-  log.info({ a: { b: { c: { userEmail: 'v-1', user_phone: 'v-2', AccessToken: 'v-3' } } }, list: [{ userName: 'v-4' }] }, 'x');
-  log.warn({ error: 'minji@shop.example is taken', err: new Error('call 821012345678') }, 'x');
-  withRun(id, () => log.info({ runId: id, id, job: id, queue: id, worker: id, code: id }, 'x'));
-  const name = 'Kim\\n{\\u202e';
-  log.info({ a: name, err: new Error(name) }, 'run of ' + name);`).split('\n');
+const lines: string[] = [];
+const log = openLog('trace', (line) => void lines.push(line));
+const deep = { b: { c: { userEmail: 'v-1', user_phone: 'v-2', AccessToken: 'v-3' } } };
+log.info({ a: deep, list: [{ userName: 'v-4' }] }, 'x');
+log.warn({ error: 'minji@shop.example is taken', err: new Error('call 821012345678') }, 'x');
+withRun(id, () => log.info({ runId: id, id, job: id, queue: id, worker: id, code: id }, 'x'));
+const name = 'Kim\n{\u202e';
+log.info({ a: name, err: new Error(name) }, `run of ${name}`);
+const [fields = '', texts = '', ids = '', forged = ''] = lines;
 
 test('a log line shows no private field, however written and however deep', () => {
   expect(fields).not.toMatch(/v-[1-4]/);
