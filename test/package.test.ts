@@ -56,7 +56,7 @@ test('npx review-sync runs from the packed package: version, presets, sync, stat
   const { version } = JSON.parse(await readFile(packagePath('package.json'), 'utf8'));
   expect((await npx(['--version'])).stdout.trim()).toBe(version);
   expect((await installed(['init', '--list'])).stdout).toMatch(/^woocommerce .*\bWooCommerce\b/m);
-  await using world = await openWorld();
+  await using world = await openWorld({ shop: 'sample' });
   const environment = { ...world.environment, SHOP_SQL_DIR: packagePath('sql', 'shop') };
   expect((await installed(['sync', 'reviews'], environment)).stdout).toMatch(/^sync reviews: done\. .*200 inserted/);
   expect(JSON.parse((await installed(['status', '--json'], environment)).stdout).flows).toHaveLength(2);
@@ -67,7 +67,7 @@ test('every relative link of a packed page leads to a packed file', async () => 
 });
 
 test('a worker that npx started ends with it', async () => {
-  await using world = await openWorld({ environment: { LOG_LEVEL: 'info' } });
+  await using world = await openWorld({ shop: 'sample', environment: { LOG_LEVEL: 'info' } });
   const environment = { ...process.env, ...world.environment, SHOP_SQL_DIR: packagePath('sql', 'shop') };
   const child = spawn('npx', ['--no-install', 'review-sync', 'worker'], { cwd: app, env: environment });
   let log = '';

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Issue } from '../../src/alerts/post-issues.ts';
 import { postIssues } from '../../src/alerts/post-issues.ts';
 import { issuesOf } from '../../src/app/alert-rules.ts';
@@ -8,15 +8,14 @@ import { openLog } from '../../src/base/log.ts';
 import { leaveWatch, takeWatch } from '../../src/warehouse/alerts.ts';
 import { runCli, startHere, until } from '../harness/cli.ts';
 import { serve } from '../harness/proxy.ts';
-import { noSchedules, openWorld } from '../harness/world.ts';
+import { noSchedules, openWorld, worldTest as test } from '../harness/world.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 const trouble = (key: string, isUrgent = true): Issue => {
   return { key, what: `${key} is wrong`, hint: 'correct it', isUrgent };
 };
 
-test('what is wrong is reported once, until somebody heard it, and so is its recovery', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('what is wrong is reported once, until somebody heard it, and so is its recovery', async ({ world }) => {
   const { warehouse } = await world.openApp();
   const texts: string[] = [];
   const faults = { isDeaf: false };
@@ -63,7 +62,7 @@ test('what is wrong is reported once, until somebody heard it, and so is its rec
 test('a warehouse that does not answer is reported until heard, by one process', async () => {
   const receiver = await startReceiver();
   receiver.answer = 503;
-  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
+  await using world = await openWorld({ environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();
   const database = new URL(world.warehouseUrl).pathname.slice(1);
   await world.atService(`alter database ${database} with allow_connections false`);
@@ -115,7 +114,7 @@ test('a warehouse that does not answer is reported until heard, by one process',
 
 test('while the queue is down, that and all other alerts are posted, and status shows all else', async () => {
   const receiver = await startReceiver();
-  await using world = await openWorld({ shop: 'empty', environment: { ALERT_WEBHOOK_URL: receiver.url } });
+  await using world = await openWorld({ environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const shown = /the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s;
   const status = await runCli(['status'], { ...world.environment, QUEUE_URL: 'redis://127.0.0.1:1' });
   expect(status).toMatchObject({ status: 1, stdout: expect.stringMatching(shown) });
@@ -151,7 +150,7 @@ test('while the queue is down, that and all other alerts are posted, and status 
 
 test('a worker alerts', async () => {
   const receiver = await startReceiver();
-  await using world = await openWorld({ shop: 'empty' });
+  await using world = await openWorld();
   await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
     values ('r1', 'sync-reviews', 'schedule', now(), now(), 'failed', 'the service is down')`);
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules, ALERT_WEBHOOK_URL: receiver.url });
@@ -159,8 +158,7 @@ test('a worker alerts', async () => {
   expect(worker.saidSoFar()).not.toContain(receiver.url);
 });
 
-test('a process in whose place another one watches posts no further message', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a process in whose place another one watches posts no further message', async ({ world }) => {
   await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, error)
     select job, job, 'schedule', now(), now(), 'failed', 'down' from unnest('{sync-orders,sync-reviews}'::text[]) as job`);
   const texts: string[] = [];
@@ -187,7 +185,7 @@ test('a process in whose place another one watches posts no further message', as
 
 test('a flow that never ran wakes nobody; a lag that is worth an alert is shown', async () => {
   const others = { ALERT_DEAD_LETTERS: '3', ALERT_WAITING_DAYS: '2', ORDER_DELETES: 'send' };
-  await using world = await openWorld({ shop: 'empty', environment: { ALERT_LAG_MINUTES: '5', ...others } });
+  await using world = await openWorld({ environment: { ALERT_LAG_MINUTES: '5', ...others } });
   const app = await world.openApp();
   const own = { alertLagMinutes: 5, alertDeadLetters: 3, alertWaitingDays: 2, orderDeletes: 'send' };
   expect(await statusReport(app)).toMatchObject(own);

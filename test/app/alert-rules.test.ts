@@ -8,7 +8,7 @@ import { openWorld, runOf } from '../harness/world.ts';
 /** The report of a warehouse in which all is well. */
 let calm: StatusReport;
 beforeAll(async () => {
-  await using world = await openWorld({ shop: 'empty' });
+  await using world = await openWorld();
   calm = await statusReport(await world.openApp());
   calm.flows = (['orders', 'reviews'] as const).map((name) => flow(name, { watermark: calm.at.toISOString() }));
 });

@@ -1,10 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { statusReport } from '../../src/app/status-report.ts';
 import type { DeadLetterGroup } from '../../src/warehouse/dead-letters.ts';
-import { openWorld } from '../harness/world.ts';
+import { worldTest as test } from '../harness/world.ts';
 
-test('many gaps are ten lines, dead letters alike are one; --json lists all', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('many gaps are ten lines, dead letters alike are one; --json lists all', async ({ world }) => {
   await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
     select 'created', at, at + interval '1 second', 'refused', 'the reviews of ' || at || ' cannot be read'
     from (select now() - n * interval '1 hour' as at from generate_series(1, 301) n) as spans`);
@@ -35,8 +34,7 @@ test('many gaps are ten lines, dead letters alike are one; --json lists all', as
   expect(categories).toMatchObject({ count: 25, ids: { length: 20 }, ...dates });
 });
 
-test('a run is carried out while a process says so, and its job is in the queue', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a run is carried out while a process says so, and its job is in the queue', async ({ world }) => {
   const app = await world.openApp();
   await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, attended_at) values
     ('begun', 'sync-reviews', 'command', now(), null), ('attended', 'sync-reviews', 'command', now(), now()),

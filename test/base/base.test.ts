@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { IncompleteError, ReviewSyncError, UsageError } from '../../src/base/errors.ts';
 import { contentKey, storableRecord } from '../../src/base/json-text.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -60,7 +60,6 @@ test('a range of days goes from midnight to midnight of its zone; no other is ta
 
 test('an outage is logged at its beginning, each minute and at its end, by one loop', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
   const lines: Record<string, unknown>[] = [];
   const outage = openOutage(
     openLog('info', (line) => void lines.push(JSON.parse(line))),

@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { describeError, describeWithHint, hintOf, ReviewSyncError } from '../../src/base/errors.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import { redisTest } from '../harness/queues.ts';
@@ -63,7 +63,6 @@ test('a plain message stays unchanged, and nothing is shown twice', () => {
 
 redisTest('a Redis that refuses the login, or has no such database, is named', async () => {
   const redis = await startRedis(['--requirepass', 'secret']);
-  onTestFinished(redis.close);
   const loggedIn = redis.url.replace('//', '//:secret@');
   for (const [url, said] of [
     [redis.url, /cannot be reached: the server requires a password \(NOAUTH/],

@@ -9,8 +9,10 @@ import { createDatabase } from '../harness/database.ts';
 import { createOrderShop, orderShopQueries, sampleShopQueries, writeQueries } from '../harness/order-world.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
-import { openWorld, worldTest as test, type World } from '../harness/world.ts';
+import { openWorld, type World, worldTest } from '../harness/world.ts';
 import { client, json, quick, tinyService } from '../review-api/tiny-service.ts';
+
+const test = worldTest.extend('worldOptions', { shop: 'sample' });
 
 type Found = { area: string; level: string; what: string; hint?: string };
 
@@ -67,7 +69,7 @@ test('where nothing is wrong, doctor reports every check of every system as ok',
 });
 
 test('each setting that is legal and risky is warned of', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+  await using world = await openWorld();
   const configuration = async (environment: Record<string, string>) =>
     (await ills(world, environment)).said.filter((one) => one.startsWith('configuration'));
   const risky = { HOST: '0.0.0.0', STATUS_TOKEN: 'the-token-of-the-page', SCHEDULE_RECONCILE: '' };
@@ -189,7 +191,7 @@ test.each([
 test('an empty query, orders without lines and an odd catalog are each said', async () => {
   const changed_orders = 'select code, updated_at as changed_at from o where updated_at >= :since';
   const folder = await orderShopQueries({ changed_orders });
-  await using world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  await using world = await openWorld({ environment: { SHOP_SQL_DIR: folder } });
   await createOrderShop(world.shopUrl);
   await isIll(world, {}, /^shop warning: orders\.sql fits, but finds no row → see whether/);
   await world.shop(`insert into o (code) values ('A')`);
@@ -277,8 +279,7 @@ test('a warehouse that lacks a migration or a right is a fault', async ({ world 
 
 redisTest('a Redis that drops keys, or whose memory is full, is named', async () => {
   const redis = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
-  onTestFinished(redis.close);
-  await using world = await openWorld({ environment: { QUEUE_URL: redis.url } });
+  await using world = await openWorld({ shop: 'sample', environment: { QUEUE_URL: redis.url } });
   await isIll(world, {}, /^queue warning: Redis drops .* \(allkeys-lru\).* → set maxmem.* noeviction$/);
   await withRedis(redis.url, (client) => client.config('SET', 'maxmemory', '1', 'maxmemory-policy', 'noeviction'));
   await isIll(world, {}, /^queue fault: the memory of the server is full \(OOM .* → give it more memory/);
@@ -286,7 +287,6 @@ redisTest('a Redis that drops keys, or whose memory is full, is named', async ()
 
 test('a system that never responds is a fault after eight seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
   const never = () => new Promise<never>(() => {});
   const looks = Promise.all([
     checkService({ api: { authenticate: never } } as never),

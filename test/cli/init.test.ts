@@ -14,7 +14,7 @@ const presetFile = (preset: string, file: string) =>
 
 /** A shop with these statements, and an empty working directory in which init is run. */
 async function initWorld(sql: string) {
-  const opened = await openWorld({ shop: 'empty' });
+  const opened = await openWorld();
   onTestFinished(() => opened[Symbol.asyncDispose]());
   // Init looks at all tables of the shop's database.
   const shopUrl = await createDatabase();

@@ -2,15 +2,14 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { table } from '../../src/cli/ui/table.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
-import { openWorld } from '../harness/world.ts';
+import { openWorld, worldTest as test } from '../harness/world.ts';
 
-test('a slow reader of a pipe gets the whole output; one that goes away, no error', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a slow reader of a pipe gets the whole output; one that goes away, no error', async ({ world }) => {
   // More to say than a pipe of 64 KiB holds.
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload)
     select 'review', n::text, 'field ' || translate(n::text, '0123456789', 'abcdefghij'), '{}' from generate_series(1, 2000) n`);
@@ -40,7 +39,7 @@ test('with --json a command that fails prints one document with the error', asyn
     expect(stderr).toMatch(/^review-sync: /);
     expect(stderr).toContain(error.message);
   }
-  await using world = await openWorld({ shop: 'empty' });
+  await using world = await openWorld();
   await world.warehouse('drop table sync.runs cascade');
   const { status, stdout } = await world.cli('status --json');
   const message = 'relation "sync.run_rows" does not exist';
@@ -75,8 +74,7 @@ test.skipIf(!existsSync('/dev/full'))('a log that a full disk does not take ends
   expect({ status, stdout }).toEqual({ status: 0, stdout: 'worked on\n' });
 });
 
-test('a queue that was never migrated is named by every command that needs it', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a queue that was never migrated is named by every command that needs it', async ({ world }) => {
   world.environment.QUEUE_URL = await createDatabase();
   const said = expect.stringMatching(/lacks its tables.*Run: review-sync migrate/s);
   for (const command of ['sync reviews', 'runs end x', 'worker', 'dead-letters retry']) {

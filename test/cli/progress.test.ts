@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { drawRun } from '../../src/cli/draw-run.ts';
 import { openProgress } from '../../src/cli/ui/progress.ts';
 import type { RunProgress } from '../../src/queue/index.ts';
 import { type Following, followRun } from '../../src/runs/run-to-end.ts';
-import { openWarehouse, type Warehouse } from '../../src/warehouse/index.ts';
 import { beginRun, finishRun } from '../../src/warehouse/runs/runs.ts';
-import { createWarehouse } from '../harness/warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 import { runOf } from '../harness/world.ts';
 
 function openLines() {
@@ -18,7 +17,6 @@ function openLines() {
 /** Until the end of the test, `performance.now()` goes on by `vi.advanceTimersByTime` only. */
 function fakeClock(): void {
   vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
 }
 
 test('of many waits one a minute is said, and one that is much longer at once', () => {
@@ -70,12 +68,7 @@ test('a run is drawn with what it did, or why it is not done', () => {
   expect(text({ outcome: 'incomplete', counts: {}, reason, error: 'why' })).toBe('sync: incomplete.\nwhy');
 });
 
-let warehouse: Warehouse;
-afterAll(() => warehouse.close());
-beforeAll(async () => {
-  const { url } = await createWarehouse();
-  warehouse = await openWarehouse({ url, connections: 1 });
-});
+const { warehouse } = await openTestWarehouse();
 
 const end = (id: string) => finishRun(warehouse.db, id, { outcome: 'done' });
 let runs = 0;

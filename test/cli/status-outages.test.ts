@@ -1,10 +1,9 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli, startHere, until } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
-import { openWorld } from '../harness/world.ts';
+import { openWorld, worldTest as test } from '../harness/world.ts';
 
-test('a run that waits for a failing service says so in status, and later in the log', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a run that waits for a failing service says so in status, and later in the log', async ({ world }) => {
   world.service.setFaults({ failRate: 1 });
   const command = startHere(['sync', 'reviews'], { ...world.environment, LOG_LEVEL: 'warn' });
   await command.says('is sent again');
@@ -21,7 +20,7 @@ test('a run that waits for a failing service says so in status, and later in the
 });
 
 test('what reads only the warehouse needs its address and no other', async () => {
-  await using world = await openWorld();
+  await using world = await openWorld({ shop: 'sample' });
   await world.run('sync-reviews');
   const folder = await temporaryFolder();
   const cli = (...args: string[]) => runCli(args, { WAREHOUSE_DATABASE_URL: world.warehouseUrl });

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { openMetrics } from '../../src/app/metrics.ts';
 import { statusReport } from '../../src/app/status-report.ts';
-import { openWorld } from '../harness/world.ts';
+import { worldTest as test } from '../harness/world.ts';
 
 const folder = join(import.meta.dirname, '../../examples/monitoring');
 
-test('dashboard, alert rules and table name metrics that there are, and all', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('dashboard, alert rules and table name metrics that there are, and all', async ({ world }) => {
   const app = await world.openApp();
   const metrics = openMetrics(() => statusReport(app));
   const rendered = await metrics.render();

@@ -4,25 +4,19 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import type { ExportReport } from '../../src/export/export-parquet.ts';
 import type { Manifest } from '../../src/export/manifest.ts';
-import { type Duck, openDuck } from '../harness/servers.ts';
-import { openWorld, type World } from '../harness/world.ts';
+import { openDuck } from '../harness/servers.ts';
+import { openWorld } from '../harness/world.ts';
 
-/** A warehouse, a folder into which it is exported, and a DuckDB that reads the folder. */
-export type ExportWorld = AsyncDisposable & {
-  world: World;
-  dir: string;
-  duck: Duck;
-  /** Exports, and requires that it ends well. */
-  export(): Promise<ExportReport>;
-  manifest(): Promise<Manifest>;
-  /** Every file of the folder, hidden ones too, with the time of its last change. */
-  files(): Promise<Map<string, number>>;
-};
+export type ExportWorld = Awaited<ReturnType<typeof openExportWorld>>;
 
-/** @param sync whether the sample shop and its reviews are in the warehouse. Without it, the warehouse is empty. */
-export async function openExportWorld({ sync }: { sync: boolean }): Promise<ExportWorld> {
+/**
+ * A warehouse, a folder into which it is exported, and a DuckDB that reads the folder.
+ *
+ * @param sync whether the sample shop and its reviews are in the warehouse. Without it, the warehouse is empty.
+ */
+export async function openExportWorld({ sync }: { sync: boolean }) {
   await using opened = new AsyncDisposableStack();
-  const world = opened.use(await openWorld(sync ? {} : { shop: 'empty' }));
+  const world = opened.use(await openWorld(sync ? { shop: 'sample' } : {}));
   const duck = opened.use(await openDuck());
   const dir = await mkdtemp(join(tmpdir(), 'review-sync-export-'));
   opened.defer(() => rm(dir, { recursive: true }));
@@ -33,12 +27,14 @@ export async function openExportWorld({ sync }: { sync: boolean }): Promise<Expo
     world,
     dir,
     duck,
-    async export() {
+    /** Exports, and requires that it ends well. */
+    async export(): Promise<ExportReport> {
       const end = await world.cli('export parquet --json --to', dir);
       expect(end).toMatchObject({ status: 0 });
       return JSON.parse(end.stdout);
     },
-    manifest: async () => JSON.parse(await readFile(join(dir, 'manifest.json'), 'utf8')),
+    manifest: async (): Promise<Manifest> => JSON.parse(await readFile(join(dir, 'manifest.json'), 'utf8')),
+    /** Every file of the folder, hidden ones too, with the time of its last change. */
     async files() {
       const found = new Map<string, number>();
       for (const path of (await readdir(dir, { recursive: true })).sort()) {

@@ -17,7 +17,7 @@ export async function openOrderWorld(options: WorldOptions = {}) {
   // reviews, so a run of them reads all days since this year began.
   const days = { ORDER_RESCAN_DAYS: '2', REVIEW_YEARS_FROM: String(new Date().getFullYear()) };
   const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...days, ...options.environment };
-  const world = await openWorld({ ...options, shop: 'empty', environment });
+  const world = await openWorld({ ...options, environment });
   await createOrderShop(world.shopUrl);
   const proxy = await world.through(startRuleProxy);
   let app: ReturnType<World['openApp']> | undefined;

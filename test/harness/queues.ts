@@ -7,11 +7,11 @@ import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues, type Queues } from '../../src/queue/index.ts';
 import type { AnyRunJob } from '../../src/runs/job.ts';
 import { type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
 import { until } from './cli.ts';
 import { createDatabase } from './database.ts';
 import { hasRedis, startRedis } from './servers.ts';
+import { openTestWarehouse } from './warehouse.ts';
 import { runOf } from './world.ts';
 
 /** A test that is skipped where there is no redis-server. */
@@ -53,8 +53,7 @@ type OfTheApp = Pick<App, 'log' | 'warehouseOutage'> & { takeOverSeconds: number
 
 /** Runs of a test: their rows in a warehouse of their own, their jobs in the queues. */
 export async function testRuns(queues: Queues) {
-  const { db, close } = await openWarehouse({ url: await createDatabase('migrated'), connections: 4 });
-  onTestFinished(close);
+  const { db } = await openTestWarehouse(4);
   const row = async (id: string, job: string) => void (await beginRun(db, { ...runOf(job), id }));
   return {
     /** Writes the row of a run whose id is given. */

@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 import mysql from 'mysql2/promise';
 import pg from 'pg';
 import type { Browser } from 'playwright-core';
-import { inject } from 'vitest';
+import { inject, onTestFinished } from 'vitest';
 import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 import {
   findMysqlProgram,
@@ -93,8 +93,8 @@ const programs: Readonly<Record<MysqlKind, string | undefined>> = {
 /** Whether the path has a mariadbd. */
 export const hasMariadb = programs.mariadb !== undefined;
 
-/** A Redis of its own on a free port, which keeps nothing. */
-export async function startRedis(more: readonly string[] = []): Promise<{ url: string; close(): Promise<void> }> {
+/** A Redis of its own on a free port, which keeps nothing. It ends with the test, or where it is closed. */
+export async function startRedis(more: readonly string[] = []) {
   const directory = await mkdtemp(join(tmpdir(), 'review-sync-redis-'));
   const port = await freePort();
   const address = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory];
@@ -106,15 +106,18 @@ export async function startRedis(more: readonly string[] = []): Promise<{ url: s
     if (words.includes('Ready to accept connections')) break;
   }
   if (server.exitCode !== null) throw new Error(`redis-server did not start: ${words}`);
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    async close() {
-      const exited = once(server, 'exit');
-      server.kill('SIGKILL');
-      await exited;
-      await rm(directory, { recursive: true, force: true });
-    },
+  const exited = once(server, 'exit');
+  const close = async () => {
+    server.kill('SIGKILL');
+    await exited;
+    await rm(directory, { recursive: true, force: true });
   };
+  try {
+    onTestFinished(close);
+  } catch {
+    // A hook of a file closes it itself.
+  }
+  return { url: `redis://127.0.0.1:${port}`, close };
 }
 
 declare module 'vitest' {
@@ -127,7 +130,7 @@ declare module 'vitest' {
 export const mysqlKinds: readonly MysqlKind[] = (['mariadb', 'mysql'] as const).filter((kind) => programs[kind]);
 
 /**
- * A new, empty database (utf8mb4). The first call of a test run starts the server; the others share it.
+ * A new, empty database (utf8mb4) for the calling test. The first call of a test run starts the server; the others share it.
  *
  * @param options.timeZone zone of the server's sessions. Each zone is a server of its own, which takes about 3 s to
  *   start.
@@ -142,13 +145,13 @@ export async function createMysqlDatabase(kind: MysqlKind = 'mariadb', { timeZon
   const name = `test_${randomBytes(6).toString('hex')}`;
   await queryOf(server, `create database ${name} character set utf8mb4`);
   const url = `${server}/${name}`;
+  onTestFinished(async () => void (await queryOf(server, `drop database if exists ${name}`)));
   return {
     /** For SHOP_DATABASE_URL. */
     url,
     name,
     /** Runs statements, separated by semicolons, and gives the rows of the last one as the database's own text. */
     query: (statements: string) => queryOf(url, statements),
-    drop: async () => void (await queryOf(server, `drop database if exists ${name}`)),
   };
 }
 
@@ -208,8 +211,6 @@ export async function startBrowser(): Promise<Browser> {
     ],
   });
 }
-
-export type Duck = Awaited<ReturnType<typeof openDuck>>;
 
 /** A DuckDB in memory, which shares no code with the writer of the files. It may fetch no extension. */
 export async function openDuck() {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { afterAll, vi } from 'vitest';
+import { afterAll, afterEach, vi } from 'vitest';
 import { patienceMs } from './cli.ts';
 import { dropDatabases } from './database.ts';
 import { testSeed } from './sampled.ts';
@@ -9,6 +9,12 @@ if (process.env.PROPERTY_RUNS === undefined) fc.configureGlobal({ seed: testSeed
 
 // Ends what hangs. The load may grow while the tests of a file run, so even an idle machine gets two minutes.
 vi.setConfig({ testTimeout: Math.max(120_000, patienceMs(60)) });
+
+// No test leaves a clock of its own or a spy behind.
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
 
 // Registered before the hooks of the file, so it runs after them.
 afterAll(dropDatabases);

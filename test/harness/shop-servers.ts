@@ -50,7 +50,6 @@ export const shopServers: readonly ShopServer[] = [
       },
       async create() {
         const database = await createMysqlDatabase(kind);
-        onTestFinished(() => database.drop());
         return { url: database.url, run: (statement) => database.query(statement) };
       },
     }),

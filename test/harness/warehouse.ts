@@ -1,4 +1,4 @@
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { createDatabase, queryAgain } from './database.ts';
@@ -11,12 +11,16 @@ export async function createWarehouse() {
   return { url, ask };
 }
 
-/** The same with what review-sync opens of it, which is closed when the test ends. */
+/** The same with what review-sync opens of it, which is closed with the test, or outside of tests with the file. */
 export async function openTestWarehouse(connections = 1) {
   const { url, ask } = await createWarehouse();
   const warehouse = await openWarehouse({ url, connections });
-  onTestFinished(() => warehouse.close());
-  return { url, ask, warehouse };
+  try {
+    onTestFinished(() => warehouse.close());
+  } catch {
+    afterAll(() => warehouse.close());
+  }
+  return { url, ask, warehouse, db: warehouse.db };
 }
 
 /** Counts all rows for bi again: rows that a test inserts by hand are not touched. */

@@ -22,8 +22,8 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 type Json = any;
 
 export type WorldOptions = {
-  /** `sample`: sixty orders of the sample shop, with the reviews of their products at the service. */
-  shop?: 'sample' | 'empty';
+  /** `sample`: sixty orders of the sample shop, with the reviews of their products at the service. Default: nothing. */
+  shop?: 'sample';
   service?: Partial<ReferenceServiceOptions>;
   environment?: Record<string, string>;
 };
@@ -36,7 +36,7 @@ export async function openWorld(options: WorldOptions = {}) {
   await using opened = new AsyncDisposableStack();
   // The shop and the service have schemas of their own in one database: a database costs 20 ms of processor time.
   const [shopUrl, warehouseUrl] = await Promise.all([
-    createDatabase(options.shop === 'empty' ? 'service' : 'shop'),
+    createDatabase(options.shop === 'sample' ? 'shop' : 'service'),
     createDatabase('migrated'),
   ]);
   opened.defer(async () => void (await Promise.all([shopUrl, warehouseUrl].map(forgetDatabase))));
@@ -116,7 +116,7 @@ export type OpenWorld<W = World> = (options?: WorldOptions) => Promise<W>;
  * Tests with worlds that close when the test has ended: `world`, and `openWorld(options)` for those who need a special
  * one. A file whose worlds are alike says so once:
  *
- *     const test = worldTest.extend('worldOptions', { shop: 'empty' });
+ *     const test = worldTest.extend('worldOptions', { shop: 'sample' });
  */
 export const worldTest = testIn(openWorld);
 
@@ -152,7 +152,7 @@ export type Serving = Awaited<ReturnType<typeof openServe>>;
 
 /** The command `serve` on a free port, in a world of its own. An empty LOG_LEVEL is as none: it logs what is usual. */
 export async function openServe(environment: Record<string, string> = {}, options: WorldOptions = {}) {
-  const world = await openWorld({ shop: 'empty', ...options });
+  const world = await openWorld(options);
   const all: Record<string, string> = { ...world.environment, LOG_LEVEL: '', PORT: '0', ...environment };
   const cli = startHere(['serve'], all);
   const url = await addressOf(cli);

@@ -16,7 +16,7 @@ const catalogQueries = {
 
 async function catalogWorld(open: OpenWorld, change?: Change): Promise<World> {
   const folder = await orderShopQueries(catalogQueries);
-  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ environment: { SHOP_SQL_DIR: folder } });
   if (change) await world.through((url) => startChangingProxy(url, change));
   await createOrderShop(world.shopUrl);
   await world.shop(

@@ -47,7 +47,6 @@ test.skipIf(!hasMariadb).each(sampled(of('mysql')))(
   'in a large shop on %s on MariaDB each query reads by an index',
   async (name) => {
     const database = await createMysqlDatabase();
-    onTestFinished(() => database.drop());
     const { schema, statements } = await statementsOf(name);
     const tables = [...schema.matchAll(/^create table (\S+)/gm)].map(([, table]) => table);
     const inUtc = `set sql_mode = ''; set time_zone = '+00:00'`;

@@ -72,17 +72,13 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
   // As these shops run them: in UTC and without strict mode.
   const session = server?.session ?? `set sql_mode = ''; set time_zone = '+00:00'`;
   const world = await openWorld({
-    shop: 'empty',
     environment: {
       SHOP_SQL_DIR: presetFolder(name),
       ...(database && { SHOP_DATABASE_URL: database.url }),
       ...(zone && { SHOP_TIME_ZONE: zone }),
     },
   });
-  onTestFinished(async () => {
-    await world[Symbol.asyncDispose]();
-    await database?.drop();
-  });
+  onTestFinished(() => world[Symbol.asyncDispose]());
   const run = (sql: string) => (database ? database.query(`${session}; ${sql}`) : world.shop(sql));
   await run(await readFile(fileOf(name, 'schema.sql'), 'utf8'));
   await knowProducts(world.atService, world.warehouse, products);

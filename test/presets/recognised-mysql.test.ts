@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { initShop } from '../../src/app/init/init-shop.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { temporaryFolder } from '../harness/folder.ts';
@@ -10,7 +10,6 @@ import { createMysqlDatabase, hasMariadb } from '../harness/servers.ts';
 /** A shop with these tables, and what init makes of it in a folder. */
 async function initIn(statements: string) {
   const database = await createMysqlDatabase();
-  onTestFinished(() => database.drop());
   await database.query(statements);
   const folder = await temporaryFolder();
   const environment = { SHOP_DATABASE_URL: database.url };

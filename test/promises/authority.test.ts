@@ -1,4 +1,4 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect } from 'vitest';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import type { Config } from '../../src/app/config.ts';
 import { ownRights, pushRights } from '../../src/app/run-rights.ts';
@@ -125,7 +125,6 @@ test('a worker of another zone or shop leaves a run alone and says so', async ({
 
 redisTest('who may write to the queue can start and lose runs, and decides nothing else', async () => {
   const redis = await startRedis();
-  onTestFinished(redis.close);
   const brake = { ORDER_CONTACT_MAX_AGE_DAYS: '0', ORDER_DELETES: 'off', QUEUE_URL: redis.url };
   await using world = await openOrderWorld({ environment: brake });
   await place(world, 30);

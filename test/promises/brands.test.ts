@@ -98,7 +98,7 @@ async function expectExact(brands: Brands, name: string): Promise<void> {
   expect(await brands.warehouse(`select id::integer from warehouse_${name}.reviews order by 1`)).toEqual(reviews);
 }
 
-const withIds = (ids: string) => ({ environment: { WEBHOOK_BRAND_IDS: ids } });
+const withIds = (ids: string) => ({ shop: 'sample' as const, environment: { WEBHOOK_BRAND_IDS: ids } });
 
 /** The runs that ended as done of a brand's orders and reviews. */
 const doneIn = async (brands: Brands, name: string) =>
@@ -137,7 +137,7 @@ async function runWorker(brands: Brands): Promise<string[]> {
 let both: Brands;
 let story: string[];
 beforeAll(async () => {
-  both = await openBrands({ dead: { shop: 'empty' }, nord: withIds('1'), sued: withIds('2,3') });
+  both = await openBrands({ dead: {}, nord: withIds('1'), sued: withIds('2,3') });
   await rm(join(both.folder, 'sued.env'));
   expect(await both.cli('migrate')).toMatchObject({ status: 0 });
   story = await runWorker(both);
@@ -381,7 +381,7 @@ test('a brand is dropped alone, once its file is gone', async () => {
 });
 
 test('a warehouse becomes that of a brand, and nothing is sent again', async () => {
-  await using brands = await openBrands({ bleibt: {}, geht: { shop: 'empty' } });
+  await using brands = await openBrands({ bleibt: { shop: 'sample' }, geht: {} });
   const bleibt = brands.worlds.bleibt;
   if (!bleibt) throw new Error('there is no world bleibt');
   brands.environment.WAREHOUSE_DATABASE_URL = bleibt.warehouseUrl;

@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { startHere } from '../harness/cli.ts';
-import { reviewAt, worldTest } from '../harness/world.ts';
-
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
+import { reviewAt, worldTest as test } from '../harness/world.ts';
 
 test('show, retry and discard name what is no dead letter, and change nothing', async ({ world }) => {
   // The first of two reviews is a dead letter.

@@ -1,15 +1,15 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { runCli } from '../harness/cli.ts';
-import { line, openOrderWorld, order, sampleShopQueries, writeQueries } from '../harness/order-world.ts';
+import { line, order, sampleShopQueries, orderTest as test, writeQueries } from '../harness/order-world.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('a feed without :since, or no feed and no updated_at, ends the command', async () => {
   const SHOP_SQL_DIR = await sampleShopQueries({
     changed_orders: () => 'select order_no as code, modified_at as changed_at from shop.orders -- >= :since',
   });
-  await using world = await openWorld({ environment: { SHOP_SQL_DIR } });
+  await using world = await openWorld({ shop: 'sample', environment: { SHOP_SQL_DIR } });
   const { shop } = await world.openApp();
   const sync = async (sentence: RegExp) =>
     expect(await world.cli('sync orders')).toMatchObject({ status: 2, stderr: expect.stringMatching(sentence) });
@@ -26,8 +26,7 @@ test('a feed without :since, or no feed and no updated_at, ends the command', as
 
 const notice = 'orders that were pushed before are at the service as they were read then';
 
-test('a changed query is said by the next run, status and doctor until a backfill', async () => {
-  await using world = await openOrderWorld();
+test('a changed query is said by the next run, status and doctor until a backfill', async ({ world }) => {
   await world.place(order('A', line('1', 1)), order('B', line('1', 1)));
   const folder = world.environment.SHOP_SQL_DIR;
   const said = async (...command: string[]) => {
@@ -55,8 +54,7 @@ test('a changed query is said by the next run, status and doctor until a backfil
   expect(await looks()).toEqual([false, false]);
 });
 
-test('another zone is a change only if a query selects a date without zone', async () => {
-  await using world = await openOrderWorld();
+test('another zone is a change only if a query selects a date without zone', async ({ world }) => {
   await world.place(order('A', line('1', 1)));
   const says = async (zone: string) => {
     const end = await runCli(['sync', 'orders'], { ...world.environment, SHOP_TIME_ZONE: zone });

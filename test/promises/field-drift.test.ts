@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { postIssues } from '../../src/alerts/post-issues.ts';
 import { issuesOf } from '../../src/app/alert-rules.ts';
 import type { App } from '../../src/app/app.ts';
@@ -7,7 +7,7 @@ import { openLog } from '../../src/base/log.ts';
 import { openFieldShapes, type RecordKind } from '../../src/warehouse/field-shapes.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fields, inLists } from '../harness/proxy.ts';
-import { hourlyReviews, openServe, openWorld, type World } from '../harness/world.ts';
+import { hourlyReviews, openServe, worldTest as test, type World } from '../harness/world.ts';
 
 const driftOf = (world: World) =>
   world.warehouse(
@@ -36,8 +36,7 @@ async function alertsOf(app: App): Promise<string[]> {
   return posted.flatMap((text) => /UTC (.*) \(\d/.exec(text)?.[1] ?? []).sort();
 }
 
-test('a field that is new, gone, null or of another type is said once', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a field that is new, gone, null or of another type is said once', async ({ world }) => {
   const reviews = hourlyReviews(100).map((one) => ({ ...one, likes_count: 2, source: 'pc' }));
   await world.seedReviews(reviews);
   const drift = () => driftOf(world);
@@ -106,8 +105,7 @@ test('a field that is new, gone, null or of another type is said once', async ()
   expect(await drift()).not.toContainEqual(expect.objectContaining({ field: 'likes_count' }));
 });
 
-test('a field that was null has no new type or value, and each change is posted once', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('a field that was null has no new type or value, and each change is posted once', async ({ world }) => {
   const app = await world.openApp();
   const first = { id: 1, size: null, source: null, old_name: 1, product_code: 'P1' };
   await sees(app, 'review', first);

@@ -36,7 +36,11 @@ async function oneToken(target: string) {
 }
 
 async function openOneToken(): Promise<{ world: World; service: Awaited<ReturnType<typeof oneToken>> }> {
-  const world = await openWorld({ service: { latencyMs: 20 }, environment: { ...noSchedules, LOG_LEVEL: 'info' } });
+  const world = await openWorld({
+    shop: 'sample',
+    service: { latencyMs: 20 },
+    environment: { ...noSchedules, LOG_LEVEL: 'info' },
+  });
   onTestFinished(() => world[Symbol.asyncDispose]());
   return { world, service: await world.through(oneToken) };
 }

@@ -1,12 +1,10 @@
 import { expect } from 'vitest';
 import { startHere, until } from '../harness/cli.ts';
-import { reviewAt, worldTest } from '../harness/world.ts';
+import { reviewAt, worldTest as test } from '../harness/world.ts';
 
 const range = ['--from', '2024-01-01', '--to', '2024-03-31'];
 const backfill = ['backfill', 'reviews', ...range, '--json'];
 const reviews = Array.from({ length: 20 }, (_, n) => reviewAt(Date.UTC(2024, 0, 5 + n)));
-
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 test('of commands that start the same backfill at once one starts it, the others join', async ({ world: here }) => {
   await here.seedReviews(reviews);

@@ -6,7 +6,7 @@ import { hourlyReviews, openWorld, testIn, type World } from '../harness/world.t
 
 /** Worlds whose service has thirty reviews. */
 const test = testIn(async (options) => {
-  const world = await openWorld({ shop: 'empty', ...options });
+  const world = await openWorld(options);
   await world.seedReviews(hourlyReviews(30));
   return world;
 });

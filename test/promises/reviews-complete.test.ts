@@ -1,7 +1,5 @@
 import { expect } from 'vitest';
-import { hourMs, reviewAt, worldTest } from '../harness/world.ts';
-
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
+import { hourMs, reviewAt, worldTest as test } from '../harness/world.ts';
 
 test('a dry run says windows and requests; --gaps reads only what is lacking', async ({ world }) => {
   // Two a day, from the first moment of March on, and one in the last moment of April.

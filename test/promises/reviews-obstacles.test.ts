@@ -14,7 +14,7 @@ type Twist = { change?: ((answer: Answer, call: Call) => unknown) | undefined };
 
 /** `hourly(count)`: a service behind a proxy, with one review an hour, or in so many hours, the newest three hours old. */
 const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number, hours = 1) => {
-  const world = await openWorld({ shop: 'empty', environment: years });
+  const world = await openWorld({ environment: years });
   await world.seedReviews(hourlyReviews(count, hours));
   const twist: Twist = {};
   const answer = (answer: Answer, call: Call) => twist.change?.(answer, call);
@@ -377,7 +377,7 @@ test('an odd overview, or lists without their first second, stop no command of r
 });
 
 test('an overview that names no date costs little, and hides nothing for long', async ({ openWorld }) => {
-  const world = await openWorld({ shop: 'empty', environment: { REVIEW_YEARS_FROM: ago(1000).slice(0, 4) } });
+  const world = await openWorld({ environment: { REVIEW_YEARS_FROM: ago(1000).slice(0, 4) } });
   let body: object | undefined;
   await world.changing({
     answer: (answer, { path }) => body && path === '/v1/reviews/overview' && Object.assign(answer, { body }),

@@ -3,11 +3,9 @@ import { readWindowStep } from '../../jobs/read-window.ts';
 import { secondOf } from '../../src/base/time/span.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fields, startRuleProxy } from '../harness/proxy.ts';
-import { hourlyReviews, reviewAt, runOf, syncHourly, type World, worldTest } from '../harness/world.ts';
+import { hourlyReviews, reviewAt, runOf, syncHourly, worldTest as test, type World } from '../harness/world.ts';
 
 const day = 86_400_000;
-
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
 
 const gone = async (world: World) =>
   valuesOf(await world.warehouse('select id::integer from warehouse.reviews where deleted_at is not null order by id'));

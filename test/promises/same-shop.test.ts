@@ -89,7 +89,6 @@ test('a run waits while its shop is empty or does not respond, and delays no oth
   await startDueRun(await world.openApp(), syncReviews, 'reviews');
   await world.shop('create table kept as table o; delete from o');
   vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
   const look = openRunChoice(await world.openApp(), jobs);
   expect(await look()).toMatchObject([{ id: 'reviews' }]);
   await world.shop('insert into o select * from kept');

@@ -1,8 +1,8 @@
 import pg from 'pg';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { startCli, startHere, until } from '../harness/cli.ts';
 import { queryAgain } from '../harness/database.ts';
-import { openOrderWorld, order } from '../harness/order-world.ts';
+import { order, orderTest as test } from '../harness/order-world.ts';
 import { noSchedules, openServe, openWorld, type World } from '../harness/world.ts';
 
 /** What a killed or cut off process had in hand is taken over soon. */
@@ -30,6 +30,7 @@ const aSentence = expect.not.stringMatching(/^ {4}at |This is a fault of review-
 
 test('a worker whose connections are cut again and again completes everything', async () => {
   await using world = await openWorld({
+    shop: 'sample',
     service: { latencyMs: 20 },
     environment: { ...noSchedules, ...soon, ...everyOther, LOG_LEVEL: 'info' },
   });
@@ -71,7 +72,7 @@ async function holdUp(world: World, table: string): Promise<() => Promise<unknow
 }
 
 test('each command that waits for a lock says so, and ends on a signal', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+  await using world = await openWorld();
   await holdUp(world, 'sync.runs, sync.order_links, warehouse.reviews');
   const commands = ['status', 'forget order 1', 'sync reviews', 'migrate --rebuild'];
   const ends = commands.map(async (command) => {
@@ -84,8 +85,7 @@ test('each command that waits for a lock says so, and ends on a signal', async (
   expect(await Promise.all(ends)).toEqual(commands.map((command) => [command, 1, stopped]));
 });
 
-test('a command that cannot end its run says that workers continue it', async () => {
-  await using world = await openOrderWorld();
+test('a command that cannot end its run says that workers continue it', async ({ world }) => {
   await world.place(order('O1'));
   const oneWaits = await holdUp(world, 'sync.order_links in exclusive mode');
   const command = startHere(['backfill', 'orders'], world.environment);
@@ -107,8 +107,7 @@ test('while a table is locked the status page says so, and serve ends on a signa
   expect(await serving.stop()).toMatchObject({ status: 0 });
 });
 
-test('a command that waits for an order says who has it, and goes on afterwards', async () => {
-  await using world = await openOrderWorld();
+test('a command that waits for an order says who has it, and goes on afterwards', async ({ world }) => {
   await world.place(order('O1'));
   await world.sync();
   await world.shop(`update o set total_price = 7, updated_at = now()`);
@@ -127,8 +126,7 @@ test('a command that waits for an order says who has it, and goes on afterwards'
   expect(await world.atService('select total_price from reference_service.orders')).toEqual([{ total_price: '7' }]);
 });
 
-test('a second signal ends a worker that waits for a running job, with status 1', async () => {
-  await using world = await openOrderWorld();
+test('a second signal ends a worker that waits for a running job, with status 1', async ({ world }) => {
   await world.place(order('O1'));
   await world.cli('backfill', 'orders', '--detach');
   const oneWaits = await holdUp(world, 'sync.order_links');

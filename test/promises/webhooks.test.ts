@@ -1,11 +1,9 @@
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
 import { addressOf, runCli, startCli, startHere, until } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fate, startRuleProxy } from '../harness/proxy.ts';
-import { openServe, openWorld, postWebhook, reviewAt, type World, worldTest } from '../harness/world.ts';
-
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
+import { openServe, postWebhook, reviewAt, worldTest as test, type World } from '../harness/world.ts';
 
 const secret = 'a-secret-part-of-the-path';
 
@@ -79,8 +77,7 @@ test('a changed review is in the warehouse soon, and teaches no product link', a
   expect(await links()).toEqual([`OLD ${product?.id}`]);
 });
 
-test('what was answered 200 survives kill -9, and is applied by a worker, too', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('what was answered 200 survives kill -9, and is applied by a worker, too', async ({ world }) => {
   // A service that is down: nothing can be applied before the process is killed.
   const down = { REVIEW_API_BASE_URL: 'http://127.0.0.1:9' };
   const environment = { ...world.environment, ...down, LOG_LEVEL: 'info', PORT: '0', WEBHOOK_SECRET: secret };
@@ -128,7 +125,6 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
   const database = new URL(world.warehouseUrl).pathname.slice(1);
   const body = [{ brand_id: 1, reviews: hints(await addReviews(world, 1)) }];
   vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
   expect((await fetch(`${serve.url}/readyz`)).status).toBe(200);
   await world.atService(`alter database ${database} with allow_connections false`);
   await world.atService('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database]);

@@ -7,9 +7,7 @@ import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
 import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
-import { worldTest } from '../harness/world.ts';
-
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
+import { worldTest as test } from '../harness/world.ts';
 
 /** An open run: how long ago it began and was last attended, in minutes, and what else is special about it. */
 type Open = {

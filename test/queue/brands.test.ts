@@ -1,4 +1,4 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { takersOfBrands, withRedis } from '../../src/queue/connection.ts';
@@ -96,8 +96,7 @@ test.each([
   ['12:00:00Z', '', undefined],
 ])('a run of %s of a brand that is served elsewhere, with pattern "%s"', async (time, pattern, left) => {
   const now = Date.parse('2026-03-01T12:00:30Z');
-  const clock = vi.spyOn(Date, 'now').mockReturnValue(now);
-  onTestFinished(() => clock.mockRestore());
+  vi.spyOn(Date, 'now').mockReturnValue(now);
   const { due, queues, handle } = takerOnPaper({ 'b/sync-orders': pattern });
   await due.take(queues, never).catch(() => {});
   await due.take(queues, never);
@@ -154,7 +153,6 @@ test('due runs of all brands wait on one connection; a brand that hangs delays n
 
 redisTest('the same on Redis', async () => {
   const redis = await startRedis();
-  onTestFinished(redis.close);
   const waiting = async () => {
     const clients = await withRedis(redis.url, (one) => one.client('LIST'));
     return String(clients)

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
@@ -42,7 +42,6 @@ onEachQueue(({ redisUrl }) => {
     const { queues } = await openTestQueues(redisUrl());
     const of = (prefix: string) => ({ ...queues, prefix });
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
-    onTestFinished(() => void vi.useRealTimers());
     for (const prefix of ['nord/', 'sued/']) await applySchedules(of(prefix), [orders]);
     vi.useRealTimers();
     const before = await plannedRuns(of('nord/'));
@@ -73,7 +72,6 @@ onEachQueue(({ redisUrl }) => {
 
   test('a start sets the own schedules, the watch only those lost or too far ahead', async () => {
     const { queues } = await openTestQueues(redisUrl());
-    onTestFinished(() => void vi.useRealTimers());
     const log = openLog('silent');
     const planned = async () => (await plannedRuns(queues)).sort((a, b) => a.job.localeCompare(b.job));
     // What a row decides is the same on both queues; one row of each kind shows that Redis keeps it so.
@@ -117,7 +115,6 @@ test.each(['start', 'watch'])('a schedule whose due run the queue has lost is se
 
 test('a queue that hangs when the schedules are set is an error after five seconds', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
   const hangs = { prefix: '', schedulers: () => new Promise<never>(() => {}) } as never;
   const set = expect(applySchedules(hangs, [])).rejects.toThrow('did not respond within 5 seconds');
   await vi.advanceTimersByTimeAsync(5000);

@@ -175,7 +175,6 @@ onEachQueue(({ redisUrl }) => {
 
   test('a failed step is tried again; queue and log name its cause, and no customer', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
-    onTestFinished(() => void vi.useRealTimers());
     const { queues, runs } = await open();
     const cause = new Error('no order of kim@example.com');
     const error = new ReviewSyncError('shop', 'The shop cannot be read', { cause, hint: 'ask its owner' });

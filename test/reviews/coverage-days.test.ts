@@ -1,13 +1,10 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { coverageByMonth, lastTwelveMonths } from '../../src/app/status-report.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import { coverageByDay } from '../../src/warehouse/reviews/coverage.ts';
-import { createWarehouse } from '../harness/warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
-const { url, ask } = await createWarehouse();
-const warehouse = await openWarehouse({ url, connections: 1 });
-afterAll(() => warehouse.close());
+const { ask, warehouse } = await openTestWarehouse();
 beforeEach(async () => {
   await ask('truncate warehouse.reviews, warehouse.review_overview, sync.export_windows, sync.open_gaps');
   await ask(`update sync.settings set time_zone = 'Asia/Seoul', reviews_cursor = null`);

@@ -15,7 +15,7 @@ import { openWorld, reviewAt, syncHourly, type World } from '../harness/world.ts
 let world: World;
 let app: App;
 beforeAll(async () => {
-  world = await openWorld({ shop: 'empty' });
+  world = await openWorld();
   app = await world.openApp();
 });
 afterAll(() => world[Symbol.asyncDispose]());

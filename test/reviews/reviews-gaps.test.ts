@@ -6,9 +6,8 @@ import { readWindow } from '../../src/reviews/read/read-window.ts';
 import { coveredSpans, openGap, openGaps } from '../../src/warehouse/reviews/coverage.ts';
 import { readCursor } from '../../src/warehouse/runs/cursors.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
-import { hourMs, reviewAt, type World, worldTest } from '../harness/world.ts';
+import { hourMs, reviewAt, worldTest as test, type World } from '../harness/world.ts';
 
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
 const ago = (hours: number) => new Date(Date.now() - hours * hourMs);
 
 /** Two reviews, of two months and of five hours ago, are in the warehouse. */

@@ -9,7 +9,7 @@ import { createDatabase, query } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
 test('doctor says whether other roles may create functions where we look for them', async () => {
-  await using world = await openWorld();
+  await using world = await openWorld({ shop: 'sample' });
   await world.says('doctor', /no other role can create functions/);
   for (const database of [world.warehouse, world.shop]) await database('grant create on schema public to public');
   await world.says(

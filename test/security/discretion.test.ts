@@ -97,7 +97,7 @@ const echoing = {
 type Echoed = { method: string; path: string; form: URLSearchParams };
 
 test('no log, reason, alert, page, metric or finding shows a customer', async () => {
-  await using world = await openWorld({ shop: 'empty', environment: { LOG_LEVEL: 'trace' } });
+  await using world = await openWorld({ environment: { LOG_LEVEL: 'trace' } });
   await world.seedReviews(hourlyReviews(8));
   await fillShop(world.shop);
   await using proxy = await startChangingProxy(world.serviceUrl, echoing);

@@ -2,10 +2,8 @@ import pg from 'pg';
 import { expect } from 'vitest';
 import { until } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
-import { line, openOrderWorld, order } from '../harness/order-world.ts';
-import { type World, worldTest } from '../harness/world.ts';
-
-const test = worldTest.extend('worldOptions', { shop: 'empty' });
+import { line, order, orderTest } from '../harness/order-world.ts';
+import { worldTest as test, type World } from '../harness/world.ts';
 
 const customer = 'minji-login';
 
@@ -39,8 +37,7 @@ const everything = async (world: World) =>
     ),
   );
 
-test('forget user finds the order that the service refused', async () => {
-  await using world = await openOrderWorld();
+orderTest('forget user finds the order that the service refused', async ({ world }) => {
   await world.place(order('A', { user_code: 'kim', user_email: 'kim@example.com' }, line('1', 1)));
   world.serviceRule(({ path }) => (path === '/v1/orders' ? { status: 422, body: '{}' } : 'pass'));
   await world.sync();
@@ -113,8 +110,7 @@ test('forget user shows what it would mask, masks it, and changes no other custo
   expect(await world.warehouse(`select from sync.order_links where fingerprint = 'hash-3'`)).toEqual([]);
 });
 
-test('a push under way when its order is forgotten ends; the next has no contact', async () => {
-  await using world = await openOrderWorld();
+orderTest('a push under way when its order is forgotten ends; the next has no contact', async ({ world }) => {
   await world.place(order('A', { user_code: 'kim', user_email: 'kim@example.com' }, line('1', 1, { invoice: 'P-1' })));
   world.serviceRule(async () => {
     if (world.writes().length > 1) return 'pass' as const;

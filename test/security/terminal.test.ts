@@ -1,13 +1,12 @@
-import { expect, test } from 'vitest';
+import { expect } from 'vitest';
 import { visible, visibleJson } from '../../src/base/visible.ts';
-import { openOrderWorld } from '../harness/order-world.ts';
+import { orderTest as test } from '../harness/order-world.ts';
 
 /** Sets the title of the window, moves the cursor, turns the direction of text, ends a line, and a C1 control. */
 const hostile = 'Kim\nAll is well.\u001b]0;owned\u0007\u001b[2J\u061c\u200e\u200f\u2028\u202e\u2066\u2069\u009bmA\r';
 const harmful = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
 
-test('control characters of a customer reach no terminal, and forge no line', async () => {
-  await using world = await openOrderWorld();
+test('control characters of a customer reach no terminal, and forge no line', async ({ world }) => {
   await world.shop(`insert into o (code, user_code) values ('A', $1), ('B', $1)`, [hostile]);
   for (const code of ['A', 'B'])
     await world.shop('insert into l (order_code, line_code, product_id, status, invoice) values ($1, $2, 1, $2, $2)', [

@@ -147,7 +147,6 @@ describe.each(shopServers)('$name', (server) => {
 describe.each(mysqlKinds)('%s', (kind) => {
   test('every reading has a time limit of 30 s, and a shorter one of the user holds', async () => {
     const database = await createMysqlDatabase(kind);
-    onTestFinished(() => database.drop());
     await database.query(`create table o (code varchar(9), at datetime); insert into o values ('A', '2026-01-01')`);
     const name = kind === 'mariadb' ? 'max_statement_time' : 'max_execution_time';
     const shop = {
@@ -179,7 +178,6 @@ describe.each(mysqlKinds)('%s', (kind) => {
 
   test('a server that sends nothing is given up, and ends its statement by its own limit', async () => {
     const database = await createMysqlDatabase(kind);
-    onTestFinished(() => database.drop());
     const shop = openDatabase({ url: database.url, connections: 1, timeZone: 'UTC', silenceMs: 1000 });
     onTestFinished(() => shop.close());
     const sleeping: ShopQuery = {
@@ -200,7 +198,6 @@ describe.each(mysqlKinds)('%s', (kind) => {
 
   test('a TIMESTAMP is an instant in every zone, in the hour that is repeated too', async () => {
     const database = await createMysqlDatabase(kind, { timeZone: 'America/New_York' });
-    onTestFinished(() => database.drop());
     await database.query(`create table o (code varchar(9), at timestamp(6) null, key (at));
       set time_zone = '+00:00';
       insert into o values ('A', '2025-11-02 05:30:00.000004'), ('B', '2025-11-02 06:30:00'), ('C', '2025-11-02 07:30:00')`);

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import {
   addLines,
@@ -35,7 +35,6 @@ describe.each(mysqlKinds)('%s', (kind) => {
   test('settings of the server that cut or refuse results, or empty texts, hide no row', async () => {
     // No other test uses a server of this zone: its settings can be changed for all connections.
     const database = await createMysqlDatabase(kind, { timeZone: '-03:30' });
-    onTestFinished(() => database.drop());
     const run = (statement: string) => database.query(statement);
     await run(`create table o (code varchar(20), created_at datetime, updated_at datetime, total_price int, internal_id int);
       create table l (order_code varchar(20), line_code varchar(20), product_id bigint, price int, delivered_at datetime)`);

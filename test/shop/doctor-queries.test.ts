@@ -11,7 +11,8 @@ import { worldTest as test } from '../harness/world.ts';
 
 const about = (found: readonly string[], part: string) => found.filter((one) => one.includes(part));
 
-test('the shipped queries read no large table as a whole, and doctor times them', async ({ world }) => {
+test('the shipped queries read no large table as a whole, and doctor times them', async ({ openWorld }) => {
+  const world = await openWorld({ shop: 'sample' });
   await world.shop(growSampleShop(21_000));
   const shipped = await shopFindings(world);
   expect(about(shipped, 'the whole of')).toEqual([]);

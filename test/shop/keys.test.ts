@@ -10,7 +10,7 @@ async function keyShop(open: OpenWorld): Promise<World> {
     orders: 'select code, created_at, updated_at, total_price from o',
     order_lines: 'select order_code, line_code, product_id, price from l',
   });
-  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ environment: { SHOP_SQL_DIR: folder } });
   await world.shop(`
     create table o (code text primary key, created_at timestamptz default now() - interval '1 hour',
       updated_at timestamptz default now() - interval '1 hour', total_price numeric default 1, internal_id integer);

@@ -9,8 +9,7 @@ import { openWorld } from '../harness/world.ts';
 async function mysqlShop(kind: (typeof mysqlKinds)[number], queries: Record<string, string>) {
   const folder = await orderShopQueries(queries);
   const shop = await createMysqlDatabase(kind);
-  onTestFinished(() => shop.drop());
-  const world = await openWorld({ shop: 'empty', environment: { SHOP_DATABASE_URL: shop.url, SHOP_SQL_DIR: folder } });
+  const world = await openWorld({ environment: { SHOP_DATABASE_URL: shop.url, SHOP_SQL_DIR: folder } });
   onTestFinished(() => world[Symbol.asyncDispose]());
   await shop.query(`create table orders (id bigint unsigned primary key, added datetime, modified datetime, total decimal(10, 2));
     create table items (id int auto_increment primary key, order_id bigint unsigned, price decimal(10, 2)) engine = MyISAM`);

@@ -14,7 +14,7 @@ worldTest(title, async ({ openWorld }) => {
     orders: 'select code, created_at, updated_at, total_price, odd::integer as mileage, user_name from o',
     order_lines: 'select order_code, line_code, product_id, odd::numeric + 10 as price from l',
   });
-  const world = await openWorld({ shop: 'empty', environment: { SHOP_SQL_DIR } });
+  const world = await openWorld({ environment: { SHOP_SQL_DIR } });
   await createOrderShop(world.shopUrl);
   // Twenty orders of two lines each.
   await world.shop(`alter table o add column odd text, add column user_name text; alter table l add column odd text;

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, vi } from 'vitest';
+import { expect, vi } from 'vitest';
 import { describeWithHint } from '../../src/base/errors.ts';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import { orderShopQueries, writeQueries } from '../harness/order-world.ts';
@@ -12,7 +12,7 @@ const order_lines = `select code as order_code, '1'::text as line_code, 7 as pro
 
 async function shopWith(open: OpenWorld, orders: string): Promise<World> {
   const folder = await orderShopQueries({ orders, order_lines });
-  const world = await open({ shop: 'empty', environment: { SHOP_SQL_DIR: folder } });
+  const world = await open({ environment: { SHOP_SQL_DIR: folder } });
   await world.shop('create table o (code text, at timestamptz)');
   return world;
 }
@@ -23,7 +23,6 @@ test('every reading has a time limit of 30 s, and a shorter one of the shop hold
   const world = await shopWith(openWorld, orders.replace(' from', `, ${settings} from`));
   await world.shop(`insert into o values ('A', now()), ('B', null)`);
   const silence = vi.spyOn(Socket.prototype, 'setTimeout');
-  onTestFinished(() => silence.mockRestore());
   const { shop } = await world.openApp();
   expect(await shop.keylessOrders()).toMatchObject([{ code: 'B', user_name: '30s', store_name: 'on' }]);
   // An order and its lines are read as of one moment.

@@ -1,9 +1,8 @@
 import pg from 'pg';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { openBatch } from '../../src/warehouse/batch.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
 
 /** A batch whose statements commit at once, and the sizes of its statements. */
 function batchOfNumbers() {

@@ -343,7 +343,7 @@ test('during a run, counts are made at most once a minute; freshness says as of 
 });
 
 test('runs count what they changed; migrate --rebuild counts everything again', async () => {
-  await using world = await openWorld();
+  await using world = await openWorld({ shop: 'sample' });
   const counted = async () =>
     (await world.warehouse<{ n: number }>('select sum(reviews)::integer as n from bi.reviews_by_day'))[0]?.n;
   for (const job of ['sync-reviews', 'sync-orders']) await world.run(job);

@@ -1,6 +1,5 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { gapsProblem } from '../../src/reviews/read/read-window.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import { newestBut, storedDates, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
 import {
   closeGaps,
@@ -11,11 +10,9 @@ import {
   openGaps,
 } from '../../src/warehouse/reviews/coverage.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
-import { createWarehouse } from '../harness/warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
-const { url, ask } = await createWarehouse();
-const warehouse = await openWarehouse({ url, connections: 2 });
-afterAll(() => warehouse.close());
+const { ask, warehouse } = await openTestWarehouse(2);
 beforeEach(() =>
   ask(
     `truncate warehouse.reviews, warehouse.review_overview, sync.absent_reviews, sync.open_gaps, sync.export_windows`,

@@ -20,7 +20,7 @@ const cli = (...args: string[]) =>
   runCli(args, { ...world.environment, WAREHOUSE_DATABASE_URL: url, REVIEW_API_TIME_ZONE: 'America/Sao_Paulo' });
 
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ shop: 'sample' });
 });
 beforeEach(async () => {
   url = await createDatabase();
@@ -103,7 +103,6 @@ test('a server with another date style, isolation or reading of backslashes chan
 
 test('migrate waits for a statement as long as it takes, others for ten minutes', async () => {
   const limit = vi.spyOn(Socket.prototype, 'setTimeout');
-  onTestFinished(() => limit.mockRestore());
   await cli('migrate');
   expect(limit.mock.calls.map(([ms]) => ms)).not.toContain(600_000);
   await cli('status');

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { afterAll, beforeEach, expect, onTestFinished, vi } from 'vitest';
+import { beforeEach, expect, onTestFinished, vi } from 'vitest';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
 import { setAbsent } from '../../src/warehouse/orders/known-orders.ts';
@@ -7,15 +7,13 @@ import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { LeaseLostError, type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { until } from '../harness/cli.ts';
 import { emptyPush, orders, orderTest as test } from '../harness/order-world.ts';
-import { createWarehouse } from '../harness/warehouse.ts';
+import { createWarehouse, openTestWarehouse } from '../harness/warehouse.ts';
 
 const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({ code, contact, orderedAt: null });
 
 /** A store without a shop and a service, which the tests share. */
-const { ask, url } = await createWarehouse();
-const warehouse = await openWarehouse({ url, connections: 6 });
+const { ask, warehouse } = await openTestWarehouse(6);
 const store = openOrderStore(warehouse, { leaseMs: 60_000 });
-afterAll(() => warehouse.close());
 beforeEach(() => ask('truncate sync.order_links cascade'));
 
 /** The lease of an order that nobody else has. */
@@ -45,7 +43,6 @@ test('an old holder writes nothing through the statement that Postgres has plann
   const busy = openOrderStore(warehouse, { leaseMs: 60_000 });
   const [kept, lost] = [await taken('O1'), await taken('O2')];
   const query = vi.spyOn(warehouse.pool, 'query');
-  onTestFinished(() => query.mockRestore());
   await Promise.all(Array.from({ length: 5200 }, () => busy.saveLines(kept, [])));
   expect(query).toHaveBeenLastCalledWith(expect.objectContaining({ name: expect.stringMatching(/^write_orders /) }));
   await ask(`update sync.order_links set lease_owner = 'another' where order_code = 'O2'`);
@@ -184,7 +181,6 @@ test('the lease is renewed as long as its push lasts, after each tenth of it', a
     lease_owner = case order_code when 'O2' then 'another process' else lease_owner end`);
   leased.renewedAtMs = 0;
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
   {
     using _ofTheOther = store.keepAlive(lost);
     using _heartbeat = store.keepAlive(leased);

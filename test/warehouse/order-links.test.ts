@@ -1,6 +1,5 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { discardDeadLetters } from '../../src/warehouse/dead-letters.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
 import {
   dueOrders,
   recordUnreadable,
@@ -11,11 +10,9 @@ import {
 import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
 import { alikeOrders, makeAlikeDue } from '../../src/warehouse/orders/order-links.ts';
 import { allReadBy, noteOrderQueries, orderQueriesState } from '../../src/warehouse/orders/order-queries.ts';
-import { createWarehouse } from '../harness/warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
-const { url, ask } = await createWarehouse();
-const warehouse = await openWarehouse({ url, connections: 1 });
-afterAll(() => warehouse.close());
+const { ask, warehouse } = await openTestWarehouse();
 beforeEach(() => ask('truncate sync.order_links cascade'));
 
 test('all orders that are due are read, page by page, and none whose time has not come', async () => {

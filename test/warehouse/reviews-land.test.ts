@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
-import { openWarehouse, warehouseNow } from '../../src/warehouse/index.ts';
+import { warehouseNow } from '../../src/warehouse/index.ts';
 import { commentsDue, commentsFailed, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-columns.ts';
-import { createWarehouse } from '../harness/warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
-const { url, ask } = await createWarehouse();
-const warehouse = await openWarehouse({ url, connections: 2 });
-afterAll(() => warehouse.close());
+const { ask, warehouse } = await openTestWarehouse(2);
 beforeEach(() => ask('truncate warehouse.reviews, sync.dead_letters, sync.absent_reviews'));
 
 const review = (id: unknown, more: object = {}) => ({

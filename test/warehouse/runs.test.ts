@@ -1,5 +1,4 @@
-import { afterAll, beforeEach, expect, test } from 'vitest';
-import { openWarehouse } from '../../src/warehouse/index.ts';
+import { beforeEach, expect, test } from 'vitest';
 import { advanceCursor, type Cursor, dailyCounts, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import {
   beginRun,
@@ -10,13 +9,10 @@ import {
   type RunReason,
   unfinishedSince,
 } from '../../src/warehouse/runs/runs.ts';
-import { createWarehouse } from '../harness/warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 import { runOf } from '../harness/world.ts';
 
-const { url, ask } = await createWarehouse();
-const warehouse = await openWarehouse({ url, connections: 1 });
-const { db } = warehouse;
-afterAll(() => warehouse.close());
+const { ask, db } = await openTestWarehouse();
 beforeEach(() => ask('truncate sync.runs cascade'));
 
 const now = new Date('2026-03-10T00:00:00Z');

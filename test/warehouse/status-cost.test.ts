@@ -1,8 +1,8 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/app/config.ts';
 import { statusReport } from '../../src/app/status-report.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { openWorld } from '../harness/world.ts';
+import { worldTest as test } from '../harness/world.ts';
 
 /** What ninety days of the default schedule leave, `bench:state` shows it: runs, captures, spans, applied webhooks. */
 const ninetyDays = `
@@ -18,8 +18,7 @@ const ninetyDays = `
   insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
   select now() - n * interval '15 minutes', now() - interval '2 years', now() - n * interval '15 minutes' from generate_series(0, 90 * 96) n`;
 
-test('what a status report reads hardly grows with the years of runs', async () => {
-  await using world = await openWorld({ shop: 'empty' });
+test('what a status report reads hardly grows with the years of runs', async ({ world }) => {
   const config = readConfig(world.environment);
   const warehouse = await openWarehouse({ url: world.warehouseUrl, connections: 1 });
   onTestFinished(() => warehouse.close());
