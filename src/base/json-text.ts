@@ -102,9 +102,10 @@ export function printed(value: unknown): string | undefined {
   }
 }
 
-/** The id of a review, an integer from 1 to 2^53 - 1; undefined if there is none. */
+/** The id of a review, an integer from 1 to 2^53 - 1, maybe as text; undefined if there is none. */
 export function usableId(item: unknown): number | undefined {
-  const id = isRecord(item) ? item.id : undefined;
+  const shown = isRecord(item) ? item.id : undefined;
+  const id = typeof shown === 'string' && /^[1-9]\d*$/.test(shown) ? Number(shown) : shown;
   return typeof id === 'number' && Number.isSafeInteger(id) && id >= 1 ? id : undefined;
 }
 

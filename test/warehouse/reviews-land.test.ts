@@ -90,6 +90,7 @@ test.each([
   ],
   ['an id that is no key', JSON.stringify(review('a\u0000b'))],
   ['an id of 0', JSON.stringify(review(0))],
+  ['an id beyond 2^53 as text', JSON.stringify(review('9223372036854775807'))],
   ['an id beyond 2^53', JSON.stringify(review(1)).replace('"id":1', '"id":9223372036854775808')],
   ['no object', 'null'],
 ])('a record that Postgres cannot hold for %s leaves the others alone', async (_, bad) => {
@@ -298,7 +299,7 @@ test('a score of 0 is no rating; any other number than 1 to 5 is refused', async
   await land([review(1, { score: 0 }), review(2, { score: '0' }), review(3), review(4, { score: null })]);
   expect(await stored('score')).toEqual([{ score: null }, { score: null }, { score: 5 }, { score: null }]);
   expect(await compare([review(1, { score: 0 })])).toEqual([]);
-  const odd = [6, -1, 2.5, 32_767, true, [3, 4]];
+  const odd = [6, -1, 2.5, '4.5', 32_767, true, [3, 4]];
   expect(await land(odd.map((score, index) => review(10 + index, { score })))).toMatchObject({ refused: odd.length });
   expect(await openLetters()).toHaveLength(odd.length);
 });
@@ -318,6 +319,30 @@ test('a whole number that is written as 5.0 lands, is the same, and changes no o
   expect(await landText(page)).toMatchObject({ unchanged: 1, refused: 0 });
   // Half a like is refused.
   expect(await landText(odd('"images_count": 0.5'))).toMatchObject({ refused: 1 });
+});
+
+test('ids and numbers that are written as text land, and are the same; an empty one is null', async () => {
+  const asText = {
+    user_id: '7',
+    product_id: '3',
+    score: '4.0',
+    likes_count: '12.00',
+    store_order: '',
+    sub_brand_id: '',
+  };
+  const odd = { ...asText, message: '"score":""', extra: { rate: '4.0' }, comments_count: '' };
+  expect(await land([review('5', odd), review('6', { score: '' })])).toMatchObject({ inserted: 2, refused: 0 });
+  const columns = Object.keys(odd).filter((name) => name !== 'comments_count');
+  expect(await stored(`id, ${columns}`)).toMatchObject([
+    {
+      ...{ id: '5', user_id: '7', product_id: '3', score: 4, likes_count: 12, store_order: null, sub_brand_id: null },
+      ...{ message: '"score":""', extra: { extra: { rate: '4.0' } } },
+    },
+    { id: '6', score: null },
+  ]);
+  expect(await ask('select product_id from sync.product_links where product_id = 3')).toHaveLength(1);
+  expect(await compare([review(5, odd), review('6', { score: '' })])).toEqual([]);
+  expect(await land([review(5, odd)])).toMatchObject({ unchanged: 1 });
 });
 
 test('an empty code or name is null; an empty text of the customer stays', async () => {

@@ -202,8 +202,9 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
   const dates = items.map(datesOf);
   for (const [index, item] of items.entries()) {
     if (isRecord(item)) {
-      const { product_id: id, product_code: code } = item;
-      if (Number.isSafeInteger(id)) codes.set(id as number, isTextOrNumber(code) ? String(code) : '');
+      const { product_id, product_code: code } = item;
+      const id = usableId({ id: product_id });
+      if (id !== undefined) codes.set(id, isTextOrNumber(code) ? String(code) : '');
     }
     const reason = endless.get(index) ?? faultOf(item, dates[index] as Dates, plausible);
     if (reason !== undefined) faults.push({ index, reason });
@@ -233,8 +234,8 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
     }
   }
   const { score } = item;
-  // Zero is no rating, too (docs/interface.md, "Reviews").
-  const isScore = score == null || (isTextOrNumber(score) && /^[0-5]$/.test(String(score)));
+  // Zero and an empty text are no rating, too (docs/interface.md, "Reviews").
+  const isScore = score == null || (isTextOrNumber(score) && /^(?:[0-5](?:\.0+)?)?$/.test(String(score)));
   return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
 }
 

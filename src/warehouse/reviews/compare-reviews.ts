@@ -1,7 +1,7 @@
-import { endlessNumber, storableRecord, usableId } from '../../base/json-text.ts';
+import { endlessNumber, usableId } from '../../base/json-text.ts';
 import { orRefusal, plannedRowsOf, type Warehouse } from '../index.ts';
 import { type RawPage, recordsOf } from './land-reviews.ts';
-import { notInLists } from './review-columns.ts';
+import { notInLists, storableReview } from './review-columns.ts';
 
 /**
  * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than
@@ -31,7 +31,7 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
 
 /** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
 export function compareOne(warehouse: Warehouse, record: Buffer, since?: Date): Promise<Difference[]> {
-  const json = endlessNumber(record) === undefined ? storableRecord(record) : undefined;
+  const json = endlessNumber(record) === undefined ? storableReview(record) : undefined;
   return compareRecord(warehouse, { bytes: record, json }, null, since);
 }
 

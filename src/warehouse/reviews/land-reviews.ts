@@ -1,17 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import { describeError } from '../../base/errors.ts';
-import {
-  contentKey,
-  isRecord,
-  printed,
-  splitRecords,
-  storableRecord,
-  usableId,
-  withoutLinks,
-} from '../../base/json-text.ts';
+import { contentKey, printed, splitRecords, usableId, withoutLinks } from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
 import { type Db, orRefusal, plannedRowsOf, type Warehouse } from '../index.ts';
 import { learnProducts } from '../orders/products.ts';
+import { storableReview } from './review-columns.ts';
 
 /** Numbers of reviews. */
 export type Landed = Record<'inserted' | 'updated' | 'unchanged' | 'refused', number>;
@@ -40,7 +33,7 @@ type RawRecord = { bytes: Buffer } & ({ json: string; reason?: undefined } | { j
 export function recordsOf({ rawBody, check }: RawPage): RawRecord[] {
   const faults = new Map(check.faults.map(({ index, reason }) => [index, reason]));
   return splitRecords(rawBody).map((bytes, index) => {
-    const json = storableRecord(bytes);
+    const json = storableReview(bytes);
     if (json === undefined) return { bytes, reason: 'expected text in UTF-8' };
     const reason = faults.get(index);
     return reason === undefined ? { bytes, json } : { bytes, reason };
@@ -123,12 +116,9 @@ function deadLetterOf({ bytes, reason }: Refused) {
   const text = bytes.toString();
   const item: unknown = JSON.parse(text);
   const json = printed(item) === undefined ? text : item;
-  // An id that came as text is the key, too: of two versions the last is kept.
-  const idAsText =
-    isRecord(item) && /^[1-9]\d*$/.test(String(item.id)) && typeof item.id === 'string' ? item.id : undefined;
   return {
     kind: 'review',
-    key: String(usableId(item) ?? contentKey(idAsText ?? withoutLinks(text))),
+    key: String(usableId(item) ?? contentKey(withoutLinks(text))),
     reason: `the warehouse cannot hold the review: ${reason}`.slice(0, 1000),
     payload: isUtf8(bytes) ? json : { review: json, base64: bytes.toString('base64') },
     text: () => text,

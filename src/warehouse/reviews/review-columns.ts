@@ -1,3 +1,5 @@
+import { storableRecord } from '../../base/json-text.ts';
+
 /**
  * The columns of `warehouse.reviews` that hold the field of a review with the same name (docs/interface.md, "Review"),
  * and their types. This is the only list of them: `land_reviews.sql` is filled in from it. Every other field of a
@@ -53,6 +55,14 @@ const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
 
 /** Whether the column of this field keeps its values if no record of a response has the field. */
 export const isAlwaysShown = (field: string) => alwaysShown.includes(field);
+
+/** A text that the column of a number or a truth does not take: an empty one for none, or a whole number such as `4.0`. */
+const odd = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool/.test(type) ? [name] : []));
+const oddText = new RegExp(`("(?:${odd.join('|')})"\\s*:\\s*)"(?:(0|[1-9]\\d*)\\.0+)?"`, 'g');
+
+/** As `storableRecord`, with null or the number in place of such texts. */
+export const storableReview = (bytes: Buffer): string | undefined =>
+  storableRecord(bytes)?.replaceAll(oddText, (_, name: string, number = 'null') => name + number);
 
 const butId = names.filter((name) => name !== 'id');
 
