@@ -37,6 +37,7 @@ const tooBig = 'a number beyond 2^53 - 1';
 
 test.each<[detail: string, call: ApiCall, body: unknown]>([
   ['expected JSON, got HTML with status 200; Maintenance', page, html],
+  ['expected JSON, got HTML with status 200; Warning', page, `${warning}[{"message":"Kim Minji","score":`],
   ['expected an array, got object', page, { data: [] }],
   ['expected no error, got one with status 200; error: busy', page, { error: 'busy' }],
   ['expected JSON, got an empty body with status 200', page, undefined],

@@ -65,8 +65,9 @@ export function outcomeOf<T>(
       return { kind: 'success', status, value, warning: beside && shown(beside.text) };
     } catch (error) {
       if (!(error instanceof ShapeError)) throw error;
-      // Only an HTML page is quoted: a JSON body may hold customers' data.
-      return malformed(status, error.message, isPage(bytes) ? shown(bytes.toString()) : undefined);
+      // Only an HTML page is quoted, up to JSON in it: JSON may hold customers' data, or a token.
+      const said = isPage(bytes) ? shown(bytes.toString())?.replace(/\s*[[{] ?["[{].*/, '') : undefined;
+      return malformed(status, error.message, said || undefined);
     }
   }
 
