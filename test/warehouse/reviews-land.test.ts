@@ -107,7 +107,7 @@ test.each(['created_at', 'updated_at'])(
   async (name) => {
     const dates = [
       ...['infinity', 'now', '20240101', '2024-01-01', 1_700_000_000, '2024-01-01T00:00:00', '2024-01-01 00:00:00'],
-      ...['2024-02-30T00:00:00Z', 'January 1 2024', null, '', '1999-12-31T23:59:59Z', '2026-06-02T00:00:00Z'],
+      ...['2024-02-30T00:00:00Z', 'January 1 2024', true, '1999-12-31T23:59:59Z', '2026-06-02T00:00:00Z'],
     ];
     const bad = dates.map((date, index) => review(index + 1, { [name]: date }));
     // An offset of hours alone is ISO 8601, too, and Ruby prints a time with spaces.
@@ -247,7 +247,12 @@ test.each([
 
 test('what only a review alone shows outlives a list, and the other way round', async () => {
   const inList = review(1, { user_id: 7, comments_count: 1, third_party_name: 'partner', mood: 'fair' });
-  const alone = review(1, { comments: [{ id: 1 }, { id: 2 }], tag_name: 'summer', pinned: true, mood: 'fair' });
+  const alone = review(1, {
+    comments: [{ id: 1, by: null }, { id: 2 }],
+    tag_name: 'summer',
+    pinned: true,
+    mood: 'fair',
+  });
   await land([inList, review(2, { user_id: 8 })]);
   expect(await landAlone(alone)).toMatchObject({ updated: 1 });
   const whole = {
@@ -255,7 +260,7 @@ test('what only a review alone shows outlives a list, and the other way round', 
     comments_count: 2,
     tag_name: 'summer',
     third_party_name: null,
-    extra: { comments: [{ id: 1 }, { id: 2 }], pinned: true, mood: 'fair' },
+    extra: { comments: [{ id: 1, by: null }, { id: 2 }], pinned: true, mood: 'fair' },
   };
   const columns = 'user_id, comments_count, tag_name, third_party_name, extra';
   expect((await stored(columns))[0]).toEqual(whole);
@@ -321,16 +326,21 @@ test('a whole number that is written as 5.0 lands, is the same, and changes no o
   expect(await landText(odd('"images_count": 0.5'))).toMatchObject({ refused: 1 });
 });
 
+test.each([null, ''])('a review whose updated_at is %j was never updated', async (updated_at) => {
+  const never = review(1, { updated_at });
+  expect(await land([never, review(2, { created_at: null }), review(3, { updated_at: undefined })])).toMatchObject({
+    ...{ inserted: 1, refused: 2 },
+  });
+  expect(await stored('updated_at = created_at as same')).toEqual([{ same: true }]);
+  expect(await compare([never])).toEqual([]);
+  expect(await land([never])).toMatchObject({ unchanged: 1 });
+  expect(await land([review(1, { message: 'edited' })])).toMatchObject({ updated: 1 });
+});
+
 test('ids and numbers that are written as text land, and are the same; an empty one is null', async () => {
-  const asText = {
-    user_id: '7',
-    product_id: '3',
-    score: '4.0',
-    likes_count: '12.00',
-    store_order: '',
-    sub_brand_id: '',
-  };
-  const odd = { ...asText, message: '"score":""', extra: { rate: '4.0' }, comments_count: '' };
+  const asText = { user_id: '7', product_id: '3', product_code: 'as text', score: '4.0', likes_count: '12.00' };
+  const empty = { store_order: '', sub_brand_id: '', comments_count: '' };
+  const odd = { ...asText, ...empty, message: '"score":""', extra: { rate: '4.0' } };
   expect(await land([review('5', odd), review('6', { score: '' })])).toMatchObject({ inserted: 2, refused: 0 });
   const columns = Object.keys(odd).filter((name) => name !== 'comments_count');
   expect(await stored(`id, ${columns}`)).toMatchObject([
@@ -340,7 +350,9 @@ test('ids and numbers that are written as text land, and are the same; an empty 
     },
     { id: '6', score: null },
   ]);
-  expect(await ask('select product_id from sync.product_links where product_id = 3')).toHaveLength(1);
+  expect(await ask(`select product_id from sync.product_links where product_code = 'as text'`)).toEqual([
+    { product_id: '3' },
+  ]);
   expect(await compare([review(5, odd), review('6', { score: '' })])).toEqual([]);
   expect(await land([review(5, odd)])).toMatchObject({ unchanged: 1 });
 });

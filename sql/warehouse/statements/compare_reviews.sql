@@ -32,8 +32,8 @@ cross join lateral (
     and coalesce(theirs.value, 'null') <> coalesce(ours.value, 'null')
     -- Zero is no rating, and an empty text no code or name.
     and not (theirs.value #>> '{}' = case key when 'score' then '0' else '' end and coalesce(ours.value, 'null') = 'null')
-    -- Null erases no number of comments (land_reviews.sql, 3).
-    and (key <> 'comments_count' or theirs.value <> 'null')
+    -- Null erases no number of comments (land_reviews.sql, 3), and says that there was no update.
+    and (key not in ('comments_count', 'updated_at') or theirs.value <> 'null')
     -- A number may come as text.
     and theirs.value #>> '{}' is distinct from ours.value #>> '{}'
     and case

@@ -35,8 +35,9 @@ written as (
   insert into warehouse.reviews as kept (id, /*@columns*/ extra)
   select r.id, /*@newest_values*/
     case
-      when $2::text[] is null then jsonb_strip_nulls(jsonb_build_object('comments', old.extra -> 'comments'))
-      else coalesce(old.extra, '{}') - $2::text[]
+      when $2::text[] is not null then coalesce(old.extra, '{}') - $2::text[]
+      when old.extra ? 'comments' then jsonb_build_object('comments', old.extra -> 'comments')
+      else '{}'
     end || (item.value - array['id' /*@column_names*/])
   from items as item
   cross join lateral jsonb_to_record(item.value) as r (id bigint /*@typed_columns*/)

@@ -184,7 +184,7 @@ function request(
 /** What a page shows besides its raw body. `dates`: the dates of each record, in the order of the page. */
 type PageCheck = RawPage['check'] & { dates: Dates[] };
 
-/** Dates of a record; undefined if one cannot be read (`parseInstant`). */
+/** Dates of a record; undefined if one cannot be read (`parseInstant`). No date of an update: there was none. */
 type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
 
 /**
@@ -216,7 +216,8 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
 
 function datesOf(item: unknown): Dates {
   const { created_at, updated_at }: Record<string, unknown> = isRecord(item) ? item : {};
-  return { created_at: parseInstant(created_at), updated_at: parseInstant(updated_at) };
+  const isNone = updated_at === null || updated_at === '';
+  return { created_at: parseInstant(created_at), updated_at: parseInstant(isNone ? created_at : updated_at) };
 }
 
 function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefined {

@@ -56,8 +56,8 @@ const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
 /** Whether the column of this field keeps its values if no record of a response has the field. */
 export const isAlwaysShown = (field: string) => alwaysShown.includes(field);
 
-/** A text that the column of a number or a truth does not take: an empty one for none, or a whole number such as `4.0`. */
-const odd = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool/.test(type) ? [name] : []));
+/** A text that the column of a number, truth or date does not take: an empty one for none, or a whole number such as `4.0`. */
+const odd = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool|time/.test(type) ? [name] : []));
 const oddText = new RegExp(`("(?:${odd.join('|')})"\\s*:\\s*)"(?:(0|[1-9]\\d*)\\.0+)?"`, 'g');
 
 /** As `storableRecord`, with null or the number in place of such texts. */
@@ -98,14 +98,19 @@ function compared(name: string, value: string): string {
   return `case when ${isFresh} then (${value}) - 'video_urls' || jsonb_build_object('video_urls', ${number}) else ${value} end`;
 }
 
+const withoutValue: Readonly<Record<string, string>> = {
+  score: 'nullif(r.score, 0)',
+  updated_at: 'coalesce(r.updated_at, r.created_at)',
+};
+
 /**
  * The value of a column after this version: `r` is the record, `old` the row before. `$4` are the columns that stay
- * (`lackingInList`, `lackingAlone`). A service without a value may show zero as the score (docs/interface.md, "Reviews"), and
- * an empty text as a code or a name.
+ * (`lackingInList`, `lackingAlone`). A service without a value may show zero as the score (docs/interface.md, "Reviews"),
+ * an empty text as a code or a name, and no update of a review that was never changed.
  */
 function newest(name: string): string {
   const isText = reviewColumns[name as keyof typeof reviewColumns] === 'text' && name !== 'message';
-  const shown = name === 'score' ? 'nullif(r.score, 0)' : isText ? `nullif(r.${name}, '')` : `r.${name}`;
+  const shown = withoutValue[name] ?? (isText ? `nullif(r.${name}, '')` : `r.${name}`);
   const isKept = `'${name}' = any ($4::text[])${notInLists.includes(name) ? ` or r.${name} is null` : ''}`;
   return `case when ${isKept} then old.${name} else ${shown} end`;
 }
