@@ -476,7 +476,7 @@ test.each(['real', 'capped', 'absent'] as const)(
   'reviews of a second whose product no page names leave a gap (Link %s)',
   async (lastPage) => {
     const start = noon / 1000;
-    const product = (index: number) => ({ score: 5, productId: index === 3050 ? 9 : index % 5 });
+    const product = (index: number) => ({ score: 5, productId: index === 3050 ? 9 : 1 + (index % 5) });
     const reviews = spread(6100, start * 1000, 1).map((review, index) => ({ ...review, ...product(index) }));
     const read = await idsRead(listed(reviews, { lastPage }));
     expect(idsOf(reviews).filter((id) => !read.ids.includes(id))).toEqual([reviews[3050]?.id]);
