@@ -44,7 +44,15 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
   for (;;) {
     const id = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
     const rights = ownRights(app.config, request.asked?.trigger ?? job.trigger, request.asked);
-    if (await begin(app, job, { id, key, startedBy: 'command', rights })) return { id, joined: false };
+    const isBegun = await begin(app, job, { id, key, startedBy: 'command', rights }).catch(async (cause: unknown) => {
+      // Perhaps only the response was lost. A worker must not carry out what a person believes has failed.
+      await endRun(app, id, 'the command that began it failed').catch(() => {
+        const message = 'The warehouse did not say whether the run began: if it did, a worker carries it out';
+        throw new ReviewSyncError('run', message, { cause, hint: `End it: review-sync runs end ${id}` });
+      });
+      throw cause;
+    });
+    if (isBegun) return { id, joined: false };
     await app.queues.drop(id);
     const other = (await openRuns(db)).find((one) => one.key === key);
     if (!other) continue;

@@ -6,7 +6,7 @@ import { syncOrders } from '../../jobs/sync-orders.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
 import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
-import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
 import { worldTest as test } from '../harness/world.ts';
 
 /** An open run: how long ago it began and was last attended, in minutes, and what else is special about it. */
@@ -106,6 +106,27 @@ test('a command joins the open run of its key, unless that is of another zone', 
   const { id } = await startRun(app, request);
   expect(await startRun(app, request)).toEqual({ id, joined: true });
   await expect(startRun(elsewhere, request)).rejects.toThrow('REVIEW_API_TIME_ZONE is UTC here');
+});
+
+test('a command that gets no response to its beginning leaves no open run', async ({ world }) => {
+  const app = await world.openApp();
+  const { db } = app.warehouse;
+  const isBegun = async () => (await world.warehouse('select from sync.runs')).length > 0;
+  for (const isBack of [true, false]) {
+    await world.warehouse('delete from sync.runs');
+    let lost = 0;
+    const losing = db.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (!(await isBegun()) || (isBack && lost > 0)) return result;
+        lost += 1;
+        throw new Error(`connection ${lost} is lost`);
+      },
+    });
+    const start = startRun({ ...app, warehouse: { ...app.warehouse, db: losing } }, { job: syncOrders });
+    await expect(start).rejects.toThrow(isBack ? /^connection 1 is lost/ : /did not say whether the run began/);
+    expect(await openRuns(db)).toEqual([]);
+  }
 });
 
 test('a run of which steps failed names three of the reasons, and keeps its end', async ({ world }) => {

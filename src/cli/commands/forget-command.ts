@@ -36,11 +36,13 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
   return inWarehouse(context, async ({ db }) => {
     const records = await (isApplied ? maskTraces : findTraces)(db, whose);
     const counts = countsOf(records);
-    const isUnknown = Object.values(counts).every((count) => count === 0);
-    const head = isUnknown ? ['No record here names this code.'] : [];
+    const { unknown } = records;
+    const isNothing = Object.values(counts).every((count) => count === 0);
+    const isUnknown = isNothing && unknown.length === orders.length;
+    const head = isUnknown ? ['No record here names this code; masked records name nobody.'] : [];
     if (userCode !== undefined && orders.length === 0) head.push(ordersAreUnknown(userCode));
     else if (isUnknown) head.push('Is it mistyped?');
-    const { unknown } = records;
+    else if (isNothing) head.push('Masked before: no other record here names this code.');
     if (!isUnknown && unknown.length > 0) head.push(nothingIsStoredOf(unknown));
     return {
       text: [head.join(' '), draw(records, counts, isApplied)].filter(Boolean).join('\n\n'),
