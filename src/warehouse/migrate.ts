@@ -102,11 +102,14 @@ async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait
   );
 }
 
-const migrationError = (where: string, { cause, hint }: { cause?: unknown; hint: string }) =>
-  new ReviewSyncError('migration', `The warehouse could not be migrated: ${where}`, {
+function migrationError(where: string, { cause, hint }: { cause?: unknown; hint: string }): ReviewSyncError {
+  // If the connection broke, perhaps only the response to the commit is lost.
+  const isLost = cause !== undefined && !(cause instanceof pg.DatabaseError);
+  return new ReviewSyncError('migration', `The warehouse could not be migrated: ${where}`, {
     cause,
-    hint: `Nothing was changed. ${hint}`,
+    hint: `${isLost ? 'All was changed, or nothing: run migrate again.' : 'Nothing was changed.'} ${hint}`,
   });
+}
 
 /**
  * What a warehouse lacks (`pending`), and what a newer version of this program applied (`newer`): names of migrations.

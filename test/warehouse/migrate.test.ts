@@ -124,6 +124,25 @@ test('migrate refuses a warehouse of a newer version, and changes nothing', asyn
   expect(await queryAgain(url, `select from pg_namespace where nspname = 'bi'`)).toEqual([]);
 });
 
+test('migrate says that nothing was changed only if the server has said so', async () => {
+  await using warehouse = await openWarehouse({ url, connections: 1 });
+  for (const [error, hint] of [
+    [new Error('Connection terminated'), /^All was changed, or nothing/],
+    [new pg.DatabaseError('no', 1, 'error'), /^Nothing was changed/],
+  ] as const) {
+    let isFirst = true;
+    const failing = warehouse.db.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (!isFirst) throw error;
+        isFirst = false;
+        return result;
+      },
+    });
+    await expect(migrateWarehouse(failing)).rejects.toMatchObject({ hint: expect.stringMatching(hint) });
+  }
+});
+
 describe('a session that holds a lock', () => {
   /** The last migration is pending, and a BI tool has a transaction open on a table that it reads. */
   async function blocked() {

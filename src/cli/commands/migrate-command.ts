@@ -239,7 +239,10 @@ async function asBrand(context: Context, name: string): Promise<Report> {
   const config = configOf(brand);
   const opened = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
   await using plain = await openWarehouse(opened);
-  if (!(await hasPlainSchemas(plain.db))) throw new UsageError('The warehouse has no schemas without brand');
+  if (!(await hasPlainSchemas(plain.db))) {
+    const hint = `If it is that of ${name} already, as after a lost connection, run: review-sync migrate`;
+    throw new UsageError('The warehouse has no schemas without brand', { hint });
+  }
   const connected = await connectedService(plain.db);
   if (connected && !isSameAccount(connected, serviceOf(config.api))) {
     throw new UsageError(
