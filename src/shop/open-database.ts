@@ -72,7 +72,7 @@ export function openDatabase(options: ShopDatabaseOptions) {
         isBroken = true;
       });
       // The words of the driver do not say of which database.
-      if (words.isLocked(error))
+      if (isBroken || words.isLocked(error))
         throw new ReviewSyncError('shop', 'The shop database cannot be read', { cause: error });
       throw cancelledError(words, 'the shop database', error, seconds);
     } finally {

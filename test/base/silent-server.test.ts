@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { sql } from 'kysely';
 import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { describeError } from '../../src/base/errors.ts';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import { queueClasses } from '../../src/queue/connection.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
@@ -45,7 +46,8 @@ test.concurrent.for(Object.keys(systems))(
     proxy.at(1, () => {});
     const error = await system?.work().catch((reason: Error) => reason);
     expect(error).toBeInstanceOf(Error);
-    expect((error as Error).message).toContain('sent nothing for 4 s');
+    expect(describeError(error)).toContain('sent nothing for 4 s');
+    if (name === 'shop') expect(error).toMatchObject({ code: 'shop' });
     expect(isTransient(error)).toBe(true);
     await system?.work();
   },

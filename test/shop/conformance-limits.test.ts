@@ -186,7 +186,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
       columns: new Map([['code', { type: 'int', read: 'text' }]]),
     };
     const reading = shop.read((session) => rowsOf(session, sleeping), { seconds: 3 });
-    await expect(reading).rejects.toMatchObject({ code: 'SERVER_SILENT' });
+    await expect(reading).rejects.toMatchObject({ code: 'shop', cause: { code: 'SERVER_SILENT' } });
     await until(async () => {
       const left = await database.query(
         `select id from information_schema.processlist where db = database() and info like '%sleep(300)%' and info not like '%processlist%'`,
