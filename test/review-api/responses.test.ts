@@ -388,6 +388,7 @@ test.each([
   ['12:00:00 Deprecated\n\ufeff', reviews, ''],
   ['', reviews, `\n<br />\n${notice}`],
   ['', '[]', '<!-- 0.03 s -->'],
+  ['array(1) {\n  [0]=>\n  string(1) "a"\n}\n', reviews, '\n[30-Nov-2026 09:00:00 UTC] PHP Notice: x'],
 ])('the JSON beside other text is used: %j', async (before, body, behind) => {
   const service = await tinyService(() => ({ body: before + body + behind }));
   const { reviews } = client(service.url, { retry: { ...quick, attempts: 1 } });
