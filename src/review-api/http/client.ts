@@ -136,7 +136,7 @@ async function renew(client: Client): Promise<Attempt<unknown>> {
 }
 
 /** If the service refuses the credentials for all requests, for a while no other one has to find that out. */
-function known(client: Client, error: ReviewApiError): ReviewApiError {
+function noted(client: Client, error: ReviewApiError): ReviewApiError {
   if (error instanceof AuthenticationError && error.isForAll)
     client.refusal = { error, untilMs: performance.now() + refusalMs, token: client.session.token };
   return error;
@@ -207,7 +207,7 @@ async function prove<T>(
   client.uselessTokens += 1;
   if (client.uselessTokens < freshTokens) return undefined;
   const { method, path } = call;
-  throw known(client, new AuthenticationError({ method, path, ...refused }, true));
+  throw noted(client, new AuthenticationError({ method, path, ...refused }, true));
 }
 
 /** Sends an attempt as soon as it may be sent. */
@@ -272,7 +272,7 @@ async function waitAfter(client: Client, call: Call, failure: policy.Failure, sp
   const isForAll =
     !isLast && policy.asksToWait(failure) && (await isAskedOfAll(client, call, failure, spent, backoffMs, aloneMs));
   const delayMs = isForAll ? 0 : aloneMs;
-  if (isLast || delayMs === undefined) throw known(client, policy.errorOf(call, failure, spent.attempts));
+  if (isLast || delayMs === undefined) throw noted(client, policy.errorOf(call, failure, spent.attempts));
   const why = [failure.status, failure.detail ?? failure.kind].filter((one) => one !== undefined).join(' ');
   const level = onceAMinute(client, spent.attempts > 2 ? 'warn' : 'info');
   const untilMs = Math.max(delayMs, session.heldUntilMs - performance.now());
