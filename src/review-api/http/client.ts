@@ -213,6 +213,8 @@ async function prove<T>(
 /** Sends an attempt as soon as it may be sent. */
 async function inTurn<Sent>(client: Client, call: Call, send: () => Promise<Sent>): Promise<Sent> {
   const { session, stopped, limits } = client;
+  // Takes a second in a process that starts. A hold that begins meanwhile holds its first requests, too.
+  await client.http.open();
   do {
     await client.question?.catch(() => {});
     await untilFree(session, call, limits.maxRetryAfterMs);

@@ -19,13 +19,16 @@ export function openSend(settings: Settings) {
   const { origin, pathPrefix } = baseOf(settings.baseUrl);
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
+  async function open(): Promise<Pool> {
+    pool ??= openPool(origin, settings);
+    return pool;
+  }
   return {
+    open,
     async send(call: Call, token: string | undefined): Promise<{ reply: Reply; durationMs: number }> {
-      pool ??= openPool(origin, settings);
-      const connected = await pool;
       call.beforeSend?.();
       const sentMs = performance.now();
-      const reply = await readWhole(connected, requestOf(call, token, pathPrefix), settings);
+      const reply = await readWhole(await open(), requestOf(call, token, pathPrefix), settings);
       return { reply, durationMs: Math.round(performance.now() - sentMs) };
     },
     close(): Promise<void> {
