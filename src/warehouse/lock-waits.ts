@@ -7,18 +7,15 @@ export const sessionsOnOurTables = (db: Db) => rowsOf<{ pid: number; what: strin
 /** A statement that waits for a lock for so long, in seconds, is worth a word. */
 const worthAWordSeconds = 5;
 
-/** The same sessions are named again after so many milliseconds. */
-const sayAgainMs = 60_000;
-
 /**
  * Looks every five seconds whether statements of review-sync wait for a lock that another session holds, such as one of
  * `vacuum full` or of a transaction left open in psql. It opens a connection for each look, because the connections of the
  * pool may all be waiting.
  *
- * @param say called with the sessions that statements wait for: at once for others than before, else once a minute.
+ * @param say called with the sessions that statements wait for, once for the same ones.
  */
 export function watchLockWaits(url: string, say: (text: string) => void): { close(): Promise<void> } {
-  let [said, saidMs] = ['', Number.NEGATIVE_INFINITY];
+  let said = '';
   const look = async () => {
     let client: pg.Client | undefined;
     try {
@@ -30,10 +27,9 @@ export function watchLockWaits(url: string, say: (text: string) => void): { clos
         worthAWordSeconds,
       ]);
       const holders = rows.map(({ what }) => what).join('; ');
-      if (holders !== '' && (holders !== said || performance.now() - saidMs >= sayAgainMs)) {
-        [said, saidMs] = [holders, performance.now()];
-        say(`a statement waits for a lock in the warehouse, which another session holds: ${holders}`);
-      }
+      if (holders === '' || holders === said) return;
+      said = holders;
+      say(`a statement waits for a lock in the warehouse, which another session holds: ${holders}`);
     } catch {
       // What the warehouse cannot do, and an address that is wrong, is reported by the work itself.
     } finally {

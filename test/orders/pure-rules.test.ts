@@ -427,6 +427,7 @@ describe('what counts as the same', () => {
       expect(isSameText(`D${apostrophe}Angelo &amp; Co `, "D'Angelo & Co")).toBe(true);
     expect(areSameOptions({ '&#34;': '&#xE4;' }, { '"': 'ä' })).toBe(true);
     expect(isSameText('Ｋim\u3000①', 'Kim 1')).toBe(true);
+    expect(isSameInAnyCase('Deliverytm', 'Delivery™')).toBe(true);
     expect(isSameText('Kim &amp;amp; Lee &lt;b&gt;', 'Kim &amp;  Lee\u00a0<b>')).toBe(true);
     // A grade whose name has the same case goes first; fields of an order and its lines are the same in any case.
     expect([isSameText('Kim', 'kim'), isSameInAnyCase('Kim', 'kim'), isSameInAnyCase(null, 'k')]).toEqual([
@@ -466,6 +467,7 @@ describe('what counts as the same', () => {
     // ISO 8601 allows an offset of hours alone, and one without colon. Ruby prints spaces.
     for (const text of ['T09:00:00.000+09', 'T09:00:00.000+0900', 'T09:00:00.000+09:00', ' 09:00:00 +0900'])
       expect(isSameSecond(`2026-01-01${text}`, '2026-01-01T00:00:00+00:00')).toBe(true);
+    expect(isSameSecond('0026-01-01 09:00:00 +0900', '2026-01-01T00:00:00Z')).toBe(false);
     expect(isSameSecond(null, undefined)).toBe(true);
     expect(isSameSecond(null, '2026-01-01T00:00:00Z')).toBe(false);
   });

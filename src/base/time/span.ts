@@ -22,7 +22,7 @@ export function secondOf(date: Date): Second {
   return Math.floor(date.getTime() / 1000);
 }
 
-/** With a space for the `T`, and one before the offset, as Ruby prints a time. Postgres reads all of these, too. */
+/** Ruby prints a time with a space for the `T`, and one before the offset. Postgres reads all of these, too. */
 const isoDateTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)? ?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
 /** ISO 8601 allows an offset of hours alone, which the engine does not read. */
 const hoursOnly = /:.*[+-]\d\d$/;
@@ -34,7 +34,9 @@ const hoursOnly = /:.*[+-]\d\d$/;
  */
 export function parseInstant(value: unknown): Second | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
-  const milliseconds = Date.parse(hoursOnly.test(value) ? `${value}:00` : value);
+  // With spaces the engine would take the years 0 to 99 for years of our time.
+  const iso = value.replace(' ', 'T').replace(' ', '');
+  const milliseconds = Date.parse(hoursOnly.test(iso) ? `${iso}:00` : iso);
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
 

@@ -18,7 +18,7 @@ export const isSameText = (theirs: string | null, ours: string | null): boolean 
 
 /** The same for fields of an order or a line, which a service may show in another case. */
 export const isSameInAnyCase = (theirs: string | null, ours: string | null): boolean =>
-  isSameText(theirs?.toLowerCase() ?? null, ours?.toLowerCase() ?? null);
+  isSameText(theirs && plainText(theirs).toLowerCase(), ours && plainText(ours).toLowerCase());
 
 /** Whether both are the number of one parcel: a service may drop its dashes and spaces. */
 export const isSameInvoice = (theirs: string | null, ours: string | null): boolean =>

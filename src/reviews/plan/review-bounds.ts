@@ -156,13 +156,13 @@ const giveUpAfterMs = 2000;
 
 /**
  * Asks for the second of a review that the list has just shown. A service that reads the request's dates in another
- * zone shows other reviews, or none, and every window would be a few hours off.
+ * zone shows other reviews, or none, and every window would be a few hours off. One that excludes the start of a period would
+ * show a review between two windows in neither.
  *
  * @throws ReviewSyncError if that second is not shown.
  */
 async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> {
-  // A service may exclude either end of a period (docs/service-facts.md).
-  const shown = await firstOf(deps, { axis: 'created', span: { start: second - 1, end: second + 1 } });
+  const shown = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
   if (shown !== undefined) return;
   // It may have been deleted meanwhile: then another one is the newest.
   if ((await newestOf(deps, 'created', lately(deps))) !== second) return;
@@ -170,7 +170,9 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
     'config',
     `GET /v1/reviews shows a review of ${isoOf(second)}, but not where that second is asked for in ${deps.timeZone}`,
     {
-      hint: 'Set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; review-sync doctor compares them.',
+      hint:
+        'Set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; review-sync doctor compares them. ' +
+        'A service that excludes the start of a period is not supported.',
     },
   );
 }
