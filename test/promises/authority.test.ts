@@ -1,9 +1,10 @@
 import { expect } from 'vitest';
+import { backfillReviews } from '../../jobs/backfill-reviews.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import type { Config } from '../../src/app/config.ts';
 import { ownRights, pushRights } from '../../src/app/run-rights.ts';
 import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
-import { startDueRun } from '../../src/runs/start-run.ts';
+import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { triggers } from '../../src/warehouse/runs/runs.ts';
 import { runCli, startHere, until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
@@ -80,12 +81,14 @@ test('a worker whose schedule is off ends the open run of that schedule', async 
   await place(world, 3);
   const app = await world.openApp();
   await startDueRun(app, syncOrders, 'due');
+  // A backfill has no schedule: it is a person's.
+  await startRun(app, { job: backfillReviews, key: 'of a person' });
   // As a worker with other settings has left it.
   await applySchedules(app.queues, [{ job: 'sync-orders', pattern: '0 0 1 1 *', timeZone: 'UTC' }]);
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await worker.says('worker ready');
-  expect(await world.warehouse('select outcome, error from sync.runs')).toEqual([
-    { outcome: 'abandoned', error: 'its schedule is off' },
+  expect(await world.warehouse(`select job, error from sync.runs where outcome = 'abandoned'`)).toEqual([
+    { job: 'sync-orders', error: 'its schedule is off' },
   ]);
   expect(await plannedRuns(app.queues)).toEqual([]);
   // The queue may have a run that fell due before, or one of a worker whose schedule is on.
