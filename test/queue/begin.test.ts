@@ -152,9 +152,10 @@ test('a run of which steps failed names three of the reasons, and keeps its end'
   expect(await world.warehouse('select outcome, reason, counts, error from sync.runs')).toEqual([report]);
   // Nor is a problem, such as removals that are held back.
   await world.warehouse(`update sync.dead_letters set kind = 'order', payload = '{"removals_held": 2}'`);
-  expect(await rescanOrders.conclude(app, run, end, app.abort.signal)).toMatchObject({
+  const oneFailed = { ...end, failures: ['a'] };
+  expect(await rescanOrders.conclude(app, run, oneFailed, app.abort.signal)).toMatchObject({
     reason: 'steps-failed',
-    error: expect.stringMatching(/^2 removals .* steps failed/),
+    error: expect.stringMatching(/^2 removals .* 1 of 3 steps failed/),
   });
 });
 
