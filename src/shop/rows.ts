@@ -13,8 +13,8 @@ export type Read<T> = { row: T } | { fault: string };
 
 class RowFault extends Error {}
 
-/** The queries and the service may compose the characters of a code of a product or a member grade differently. */
-const normalCode = (code: string | undefined) => (code === undefined ? undefined : normalText(code));
+/** Queries and service may write one text in two forms of Unicode, also the code of a product or a member grade. */
+const normalTextIfAny = (value: string | undefined) => (value === undefined ? undefined : normalText(value));
 
 /** Empty text means the same as null: sent as a code it would name every record. */
 function text(raw: RawRow, name: string): string | undefined {
@@ -35,8 +35,8 @@ function required(raw: RawRow, name: string): string {
   return value;
 }
 
-/** A text for people, as it is sent and compared. A code is not for people: it stays as it is. */
-const words = (raw: RawRow, name: string): string | undefined => normalCode(text(raw, name));
+/** A text as it is sent and compared. The code of an order, a line or a customer stays as the shop writes it. */
+const words = (raw: RawRow, name: string): string | undefined => normalTextIfAny(text(raw, name));
 
 const requiredWords = (raw: RawRow, name: string): string => normalText(required(raw, name));
 
@@ -49,7 +49,7 @@ function optionalCode(raw: RawRow, name: string): string | undefined {
 /** A key of the warehouse's tables. */
 const code = (raw: RawRow, name: string): string => optionalCode(raw, name) ?? required(raw, name);
 
-const productCode = (raw: RawRow, name: string): string | undefined => normalCode(optionalCode(raw, name));
+const productCode = (raw: RawRow, name: string): string | undefined => normalTextIfAny(optionalCode(raw, name));
 
 const date = (raw: RawRow, name: string): Date => dateOf(name, required(raw, name));
 

@@ -32,7 +32,7 @@ export async function openCatalog<T extends { code: string }>(
   const { db, shop, signal } = deps;
   const query = queryOf[kind];
   const rows = (await shop.catalog(query)) ?? [];
-  const { byCode, deadLetters } = readCatalogRows(kind, rows, read);
+  const { byCode, codes, deadLetters } = readCatalogRows(kind, rows, read);
   const failing = await failingKeys(db, kind);
   const links = await catalogLinks(db, kind);
   const isSelected = rows.some(({ row }) => column in row);
@@ -47,7 +47,7 @@ export async function openCatalog<T extends { code: string }>(
     /** The records that can be pushed. */
     byCode,
     /** The codes of all rows. */
-    codes: new Set(rows.flatMap(({ row }) => (isUsableCode(row.code) ? normalText(row.code) : []))),
+    codes,
     links,
     fail,
     isCleared,
@@ -94,7 +94,8 @@ export function readCatalogRows<T extends { code: string }>(
   const byCode = new Map<string, T>();
   const deadLetters: NewDeadLetter[] = [];
   const keyOf = ({ row }: CatalogRow) => (isUsableCode(row.code) ? normalText(row.code) : contentKey(row));
-  for (const [key, same] of Map.groupBy(rows, keyOf)) {
+  const byKey = Map.groupBy(rows, keyOf);
+  for (const [key, same] of byKey) {
     const [first] = same as [CatalogRow];
     const result = first.fault === undefined ? read(first.row) : { fault: first.fault };
     const code = isUsableCode(first.row.code) ? first.row.code : key;
@@ -104,5 +105,5 @@ export function readCatalogRows<T extends { code: string }>(
     } else if ('fault' in result) deadLetters.push({ kind, key: code, reason: result.fault, payload: first.row });
     else byCode.set(result.row.code, result.row);
   }
-  return { byCode, deadLetters };
+  return { byCode, codes: new Set(byKey.keys()), deadLetters };
 }
