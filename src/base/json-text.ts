@@ -43,7 +43,7 @@ export function storableRecord(bytes: Buffer): string | undefined {
 export const mayBeEndless = (json: Buffer) => /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/.test(json.toString('latin1'));
 
 /**
- * A number of the record that JavaScript cannot hold; undefined if there is none. Postgres would write it out: eight characters
+ * A number of the record that JavaScript cannot hold, or undefined. Postgres would write it out: eight characters
  * such as `1e131071` become 131,072 digits, pg_dump fails, and a comparison of many of them takes gigabytes.
  */
 export function endlessNumber(record: Buffer): string | undefined {
@@ -102,7 +102,7 @@ export function printed(value: unknown): string | undefined {
   }
 }
 
-/** The id of a review, an integer from 1 to 2^53 - 1, maybe as text; undefined if there is none. */
+/** The id of a review, an integer from 1 to 2^53 - 1, maybe as text; undefined for anything else. */
 export function usableId(item: unknown): number | undefined {
   const shown = isRecord(item) ? item.id : undefined;
   const id = typeof shown === 'string' && /^[1-9]\d*$/.test(shown) ? Number(shown) : shown;

@@ -12,7 +12,7 @@ test.each([
   ['an old Node', '20.1.0', 'this is Node 20.1.0, expected 22.19 or newer'],
   ['a missing setting', process.versions.node, 'WAREHOUSE_DATABASE_URL'],
 ])('%s ends a worker with a sentence and status 2, also under pm2', async (_, version, sentence) => {
-  // pm2 listens on the channel of the process: one that only sets its exit status stays for ever.
+  // pm2 listens on the channel of the process: one that only sets its exit status stays.
   const start = `process.on('message', () => {}); Object.defineProperty(process.versions, 'node', { value: '${version}' })`;
   const execArgv = ['--import', `data:text/javascript,${encodeURIComponent(start)}`];
   const child = fork(main, ['worker'], { execArgv, env: {}, silent: true });

@@ -262,7 +262,7 @@ test('one report serves all who ask within its time, a failure nobody', async ()
   await expect(report()).rejects.toThrow('down');
   fails = false;
   expect(await report()).toBe(4);
-  // One that takes a minute is kept from its end on.
+  // A report that takes a minute is kept from its end on.
   const slow = cached(
     async () => {
       now += 60_000;

@@ -52,9 +52,8 @@ const gradeOf = ({ api }: OrderDeps, id: number, options: CallOptions): Promise<
 
 /**
  * The grade of this name, best in the same case, that no other code of the shop is linked to, else a new one; linked without
- * a fingerprint.
- * Grades have no unique key at the service, and two runs at once would both create what neither has found: so one at a
- * time looks and creates. If its connection is lost, the next run finds the grade by its name.
+ * a fingerprint. Grades have no unique key at the service, and two runs at once would both create what neither has found: so
+ * one at a time looks and creates. If its connection is lost, the next run finds the grade by its name.
  */
 const findOrCreate = (
   deps: OrderDeps,

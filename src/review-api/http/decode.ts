@@ -43,7 +43,7 @@ const startsJson = (bytes: Buffer): boolean => /^\s*(?:[[{]|$)/.test(bytes.toStr
 const brokeOff = (body: string): boolean =>
   /\b(?:fatal|parse) error\b/i.test(body.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/gs, ''));
 
-/** Where a record, or a list of them, may begin in other text: on a line of its own, or behind a tag. */
+/** The beginning of a record, or of a list of records, in other text: on a line of its own, or behind a tag. */
 const beginning = /(?<=[\n>\xbf][ \t]*)(?:\{\s*["}]|\[\s*[{\]])/g;
 
 /** How many bytes are looked through for it, and how many brackets are tried. */

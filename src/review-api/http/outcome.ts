@@ -131,13 +131,13 @@ const maxErrorText = 4000;
  * if there is none. `secrets` are masked whatever they look like: the token, and what was sent about the customer.
  */
 export function errorText(body: string, secrets: readonly (string | undefined)[] = []): string | undefined {
-  const text = mask(plainText(body.slice(0, maxErrorText)), secrets);
+  const text = mask(textOf(body.slice(0, maxErrorText)), secrets);
   if (text === '') return undefined;
   // The cut may leave half a surrogate pair, which jsonb refuses.
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).toWellFormed()}…`;
 }
 
-function plainText(body: string): string {
+function textOf(body: string): string {
   const json = parsedJson(body);
   const text =
     json === undefined

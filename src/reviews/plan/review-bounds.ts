@@ -156,8 +156,8 @@ const giveUpAfterMs = 2000;
 
 /**
  * Asks for the second of a review that the list has just shown. A service that reads the request's dates in another
- * zone shows other reviews, or none, and every window would be a few hours off. One that excludes the start of a period would
- * show a review between two windows in neither.
+ * zone shows other reviews, or none, and every window would be a few hours off. If it excludes the start of a
+ * period, a review between two windows is in neither.
  *
  * @throws ReviewSyncError if that second is not shown.
  */

@@ -78,8 +78,8 @@ export async function retryRefused(
 
 /**
  * Asks by id for the reviews that are dead letters: each lands, or its dead letter says why it cannot. The dead letter of
- * a review that is gone closes after two 404, if the service knows another review in between: a gateway may answer 404 to everything for a few
- * seconds. A review without a usable id lands when a list shows it corrected.
+ * a review that is gone closes after two 404, if the service knows another review in between: a gateway may answer 404 to
+ * everything for a few seconds. A review without a usable id lands when a list shows it corrected.
  */
 export async function retryRefusedReviews(deps: ReviewDeps, deadLetters: readonly DeadLetter[]): Promise<void> {
   const gone: DeadLetter[] = [];

@@ -222,7 +222,7 @@ function openVerbs(admin: Api, shopUrl: string, { variants, shipping, groups }: 
     },
     settleRefund: (id: string) =>
       admin.change('settleRefund', { input: ['SettleRefundInput', { id, transactionId: 'paid back' }] }),
-    /** Changes an order that was paid. Where it costs more now, `payByHand` pays the rest. */
+    /** Changes an order that was paid. If it costs more now, `payByHand` pays the rest. */
     async modify(orderId: string, changes: Record<string, unknown>) {
       await toState(orderId, 'Modifying');
       await admin.change('modifyOrder', { input: ['ModifyOrderInput', { dryRun: false, orderId, ...changes }] });
