@@ -4,9 +4,14 @@ import type { ContactDecision } from '../warehouse/orders/order-links.ts';
 import type { RunRights, Trigger } from '../warehouse/runs/runs.ts';
 import { dayMs } from './limits.ts';
 
-/** The fields by which a customer can be reached (promise 7). */
+/**
+ * The fields by which a customer can be reached (promise 7). The rule below decides when they are sent: a field that is
+ * taken off this list is sent always. `orderBody` (plan/desired-order.ts) says which fields are ever sent.
+ */
 export const contactFields = ['user_email', 'user_phone'] as const;
 export type ContactField = (typeof contactFields)[number];
+
+export const isContactField = (field: string): field is ContactField => contactFields.some((one) => one === field);
 
 /**
  * Which orders may carry contact. `young`: orders younger than ORDER_CONTACT_MAX_AGE_DAYS that no earlier push has withheld.

@@ -1,5 +1,5 @@
 import type { RawOrder } from '../../shop/orders.ts';
-import type { PushRights } from '../contact-rule.ts';
+import { contactFields, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { isNeverPushed } from '../plan/order-memory.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
@@ -35,7 +35,8 @@ export async function forecastOrders(
   rights: PushRights,
 ): Promise<OrdersForecast> {
   const planning = await beginPlanning(deps, rights);
-  const [customers, withContact] = [new Set<string>(), new Set<string>()];
+  const customers = new Set<string>();
+  const withContact = new Set<string>();
   const faults = new Map<string, { reason: string; count: number; example: string }>();
   const fault = (reason: string, example: string) => {
     const known = faults.get(reason) ?? { reason, count: 0, example };
@@ -55,7 +56,7 @@ export async function forecastOrders(
       sums.toSend += 1;
       if (order.order.deletedAt && rights.deletes === 'send') sums.toDelete += 1;
       sums.requests += plan.requests.length + (isNeverPushed(memory.link) ? order.lines.length : 0);
-      const customer = order.body.user_email ?? order.body.user_phone;
+      const [customer] = contactFields.flatMap((field) => order.body[field] ?? []);
       if (!customer) continue;
       customers.add(customer);
       if (plan.withheld.length === 0) withContact.add(customer);

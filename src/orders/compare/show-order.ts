@@ -92,8 +92,8 @@ export function withoutCustomer({ requests: _, ...order }: ShownOrder): Omit<Sho
   const { shop, service, difference } = order;
   return {
     ...order,
-    shop: shop && { ...shop, order: withoutContact(shop.order) },
-    service: service && withoutContact(service),
+    shop: shop && { ...shop, order: withoutPersonal(shop.order) },
+    service: service && withoutPersonal(service),
     difference: service && difference && withoutPersonalData(difference),
   };
 }
@@ -101,7 +101,7 @@ export function withoutCustomer({ requests: _, ...order }: ShownOrder): Omit<Sho
 const personal = ['user_email', 'user_phone', 'user_name', 'username', 'phone'];
 
 /** Says only whether the customer's fields have a value (promise 9). */
-function withoutContact<T extends object>(record: T): T {
+function withoutPersonal<T extends object>(record: T): T {
   return Object.fromEntries(
     Object.entries(record).map(([name, value]) => [name, personal.includes(name) && value ? '(a value)' : value]),
   ) as T;

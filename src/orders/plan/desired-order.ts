@@ -6,7 +6,7 @@ import type { RawOrder } from '../../shop/orders.ts';
 import { type Order, type OrderLine, type RawRow, readOrder, readOrderLine } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { AlikeOrder } from '../../warehouse/orders/order-links.ts';
-import { contactFields } from '../contact-rule.ts';
+import { contactFields, isContactField } from '../contact-rule.ts';
 
 /** An order of the shop, checked against the contract, as it should be at the service. */
 export type DesiredOrder = {
@@ -53,29 +53,30 @@ export function desiredOrder(
   alike: readonly AlikeOrder[] = [],
 ): DesiredOrder | NewDeadLetter {
   if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
-  const read = readOrder(raw.order);
-  if ('fault' in read) return orderDeadLetter(raw.order, read.fault);
-  const order = read.row;
+  const checked = readOrder(raw.order);
+  if ('fault' in checked) return orderDeadLetter(raw.order, checked.fault);
+  const order = checked.row;
   const grade = order.userGradeCode;
   const whole = orderBody(order, grade === undefined ? undefined : grades.get(grade));
   // An order that the shop has deleted has no contact any more.
-  const { user_email: _, user_phone: __, ...withoutContact } = whole;
-  const body: OrderBody = order.deletedAt ? withoutContact : whole;
+  const body = order.deletedAt ? withoutContact(whole) : whole;
   const unlinkedGrade = whole.user_grade_id === undefined ? grade : undefined;
-  const parts = readLines(order, raw.lines, products);
+  const read = readLines(order, raw.lines, products);
+  const { lines } = read;
   // Nobody will correct a line of an order that the shop has deleted, or wait for its product.
-  if (order.deletedAt) Object.assign(parts, { waiting: [], faulty: [] });
-  const { lines, waiting, faulty } = parts;
+  const { waiting, faulty } = order.deletedAt ? { waiting: [], faulty: [] } : read;
   return {
     code: order.code,
     order,
     raw,
     body,
-    ...parts,
+    lines,
+    waiting,
+    faulty,
     alike,
     unlinkedGrade,
     fingerprint: fingerprint({
-      body: { ...body, user_email: undefined, user_phone: undefined },
+      body: withoutContact(body),
       contact: contactFields.map((field) => sixteenBits(order.code, body[field])),
       unlinkedGrade,
       lines: lines.map(({ lineCode, content: { product_code: _, ...content } }) => ({ lineCode, content })),
@@ -85,6 +86,9 @@ export function desiredOrder(
     }),
   };
 }
+
+const withoutContact = (body: OrderBody): OrderBody =>
+  Object.fromEntries(Object.entries(body).filter(([field]) => !isContactField(field))) as OrderBody;
 
 /** A 16-bit hash. It misses one change in 65,536. Too many values share each hash to recover a phone number from it. */
 const sixteenBits = (code: string, value: string | null | undefined) =>

@@ -1,6 +1,6 @@
 import { isSameCode, isUsableCode } from '../../base/codes.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
-import { type ContactField, contactFields } from '../contact-rule.ts';
+import { type ContactField, contactFields, isContactField } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
 import { centsText, isSameSecond, isSameText, isShownAs, type MoneyUnit, moneyUnitOf } from './same-value.ts';
@@ -106,8 +106,9 @@ function fieldsOfShop(
 ): FieldDifference[] {
   const { body, raw } = order;
   // The service need not have contact that the rule withholds. If it shows another value, that value stays.
-  const contact = (field: ContactField, theirs: string | null | undefined) => {
+  const contact = (field: ContactField) => {
     const ours = body[field];
+    const theirs = shownContact(shown)[field];
     if (ours === undefined) return fieldDifference(field, ours, theirs);
     const shownText = theirs?.includes('*') ? undefined : theirs;
     const isSame = () => isSameText(reachedBy(field, theirs), reachedBy(field, ours));
@@ -122,12 +123,17 @@ function fieldsOfShop(
     ),
     fieldDifference('user_code', body.user_code, shown.user_code),
     fieldDifference('user_name', body.user_name, nameOf(body, shown)),
-    contact('user_email', shown.user_email),
-    contact('user_phone', shown.phone),
+    ...contactFields.map(contact),
   ];
   const isOfShop = (field: string) => field in raw.order || sent.includes(field);
   return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 }
+
+/** Contact as the service shows it; undefined: the response lacks it. */
+export const shownContact = ({ user_email, phone }: OrderDetail): Record<ContactField, string | null | undefined> => ({
+  user_email,
+  user_phone: phone,
+});
 
 /** A service may write an e-mail address in lower case, and a phone number without its hyphens. */
 const reachedBy = (field: ContactField, value: string | null | undefined) =>
@@ -146,7 +152,7 @@ export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: Order
 /** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */
 export function withoutPersonalData(difference: OrderDifference): OrderDifference {
   const hidden = (value: string | null) => (value === null ? null : 'a value');
-  const isPersonal = (field: string) => field === 'user_name' || contactFields.some((contact) => contact === field);
+  const isPersonal = (field: string) => field === 'user_name' || isContactField(field);
   const fields = difference.fields.map((one) =>
     isPersonal(one.field) ? { ...one, shop: hidden(one.shop), service: hidden(one.service) } : one,
   );
