@@ -2,6 +2,7 @@ import { isSameCode } from '../../base/codes.ts';
 import { type OrderBody, type OrderDetail, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,
+  type ContactQuestion,
   contactFields,
   isContactAskedFor,
   isContactLeftToSync,
@@ -9,7 +10,7 @@ import {
   type PushRights,
 } from '../contact-rule.ts';
 import { alikeFault, type DesiredOrder, requestBody } from './desired-order.ts';
-import { compareOrder, type OrderDifference, shownOnly } from './order-difference.ts';
+import { compareOrder, type OrderDifference, shownContact, shownOnly } from './order-difference.ts';
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
 import { type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
 
@@ -41,12 +42,14 @@ export type OrderPlan = PlannedRequests & {
  * Plans one order: which requests to send, in which order, what is left out, and why. Pure, and the only place that decides
  * it: a push sends this list, and `preview`, `explain`, `verify` and the dry runs show it.
  *
- * 1. An order that the shop has deleted is looked up, and deleted if the rights say so. If it must stay, or its deletion was
- *    refused or held back, it goes on without contact (promises 6 and 7).
- * 2. If the service may hold the code for that of another order, POST it without customer and lines.
- * 3. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
- *    service shows more that the shop does not have, once more with these. Stop if a response shows another order.
- * 4. Change, remove and create sub-orders.
+ * 1. Send nothing about an order that is unchanged, or that the shop has deleted before it was pushed. Send nothing more if
+ *    the service shows another order for this one.
+ * 2. Look up an order that the shop has deleted, and delete it if the rights say so. If it must stay, or its deletion was
+ *    refused or held back, go on without contact (promises 6 and 7).
+ * 3. If the service may hold the code for that of another order, POST it without customer and lines.
+ * 4. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
+ *    service shows more that the shop does not have, POST it once more with empty values for these.
+ * 5. Change, remove and create sub-orders.
  *
  * Before anybody has looked, the request that shows the order is the whole list.
  */
@@ -57,13 +60,11 @@ export function planOrder(
   { rights, now }: Pick<Planning, 'rights' | 'now'>,
 ): OrderPlan {
   const memory = asShown(given, shown);
+  const detail = typeof shown === 'string' ? undefined : shown;
   const { createdAt, deletedAt } = order.order;
   const question = { decision: memory.link?.contact ?? null, createdAt, now: now() };
   const withContact = mayCarryContact(question, rights);
-  // A repair names contact that was sent before, unless the service hides it, and leaves it to the next sync.
-  const sent = rights.trigger === 'repair' && isContactLeftToSync(question, rights) ? sentBefore(memory) : [];
-  const there = typeof shown === 'object' ? { user_email: shown.user_email, user_phone: shown.phone } : {};
-  const expected = contactFields.filter((field) => withContact || (sent.includes(field) && there[field] !== null));
+  const expected = withContact ? contactFields : contactOfRepair(question, rights, memory, detail);
   const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, expected);
   const plan: OrderPlan = {
     nothing: whyNothing(order, shown, memory, rights),
@@ -72,35 +73,61 @@ export function planOrder(
     difference,
     withheld: withContact ? [] : contactFields.filter((field) => order.body[field] !== undefined),
   };
+
   const isLeftOut = plan.nothing === 'deleted in the shop' || (plan.nothing && shown === 'unknown');
   if (memory.stop || isLeftOut) return plan;
-  const other = typeof shown === 'object' ? otherOrder(order, shown) : undefined;
-  if (other !== undefined) {
+  const other = detail && otherOrder(order, detail);
+  if (other) {
     const stop = { reason: alikeFault(other.code), failure: 'permanent', other: other.code } as const;
     // Nothing is compared with another order of the shop; a code that was changed at the service is a difference.
-    return { ...plan, difference: 'orderId' in other ? undefined : difference, memory: { ...given, stop } };
+    return { ...plan, difference: other.isOfShop ? undefined : difference, memory: { ...given, stop } };
   }
+
   const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
   if (deletion) {
     const isDeletion = deletion.requests.some(({ kind }) => kind === 'delete order');
     return { ...plan, ...deletion, difference: difference && { ...difference, isDeletion } };
   }
-  const [alike] = typeof shown === 'string' ? order.alike : [];
+
+  const [alike] = detail ? [] : order.alike;
   if (alike) return { ...plan, requests: [firstLook(order)], looksFirstFor: alike.code };
-  const bodies = [[], typeof shown === 'string' ? [] : shownOnly(order, shown, memory)].map((more) =>
-    requestBody(order, toClear(memory, more), withContact),
-  );
-  const look: OrderRequest = { kind: 'post order', body: bodies[0] as OrderBody };
-  if (!difference) return { ...plan, requests: [look] };
+
+  const bodyEmptying = (fields: readonly string[]) => requestBody(order, toClear(memory, fields), withContact);
+  const first = bodyEmptying([]);
+  if (!difference) return { ...plan, requests: [{ kind: 'post order', body: first }] };
+  const bodies = detail ? [first, bodyEmptying(shownOnly(order, detail, memory))] : [first];
+
   // An order that loses all its lines at once loses none: that looks like a fault of the query.
   const mayRemove = !memory.areRemovalsHeld && (rights.allowRemovals || !isEmptied(order));
   const lines = planLines(difference.subOrders, memory, mayRemove);
   return { ...plan, requests: [...postsOf(bodies, memory), ...lines.requests], memory: lines.memory };
 }
 
-/** The other order that the service shows for this one. */
-const otherOrder = ({ code, alike }: DesiredOrder, shown: OrderDetail) =>
-  isSameCode(shown.code, code) ? alike.find(({ orderId }) => orderId === shown.id) : { code: shown.code };
+/**
+ * Contact that shop and service should share although this push carries none: a repair names contact that was sent before,
+ * unless the service hides it, and leaves it to the next sync.
+ */
+function contactOfRepair(
+  question: ContactQuestion,
+  rights: PushRights,
+  memory: OrderMemory,
+  detail: OrderDetail | undefined,
+): ContactField[] {
+  if (!detail || rights.trigger !== 'repair' || !isContactLeftToSync(question, rights)) return [];
+  const sent = sentBefore(memory);
+  const theirs = shownContact(detail);
+  return contactFields.filter((field) => sent.includes(field) && theirs[field] !== null);
+}
+
+/** The other order that the service shows for this one. `isOfShop`: the shop has it, too; else its code was changed. */
+function otherOrder(
+  { code, alike }: DesiredOrder,
+  shown: OrderDetail,
+): { code: string; isOfShop: boolean } | undefined {
+  if (!isSameCode(shown.code, code)) return { code: shown.code, isOfShop: false };
+  const found = alike.find(({ orderId }) => orderId === shown.id);
+  return found && { code: found.code, isOfShop: true };
+}
 
 function firstLook({ body: { code, created_at, total_price } }: DesiredOrder): OrderRequest {
   return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };
@@ -148,17 +175,20 @@ export function planDeletion(
 const toClear = (memory: OrderMemory, more: readonly string[]) =>
   [...sentBefore(memory), ...more].filter((field) => !memory.refused.includes(field));
 
-/** The bodies that the service has not accepted yet. */
+/** One request for each body that says more than what the service accepted last. */
 function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): OrderRequest[] {
-  let known: OrderBody | undefined = accepted?.body;
-  const isIn = (body: OrderBody) =>
-    Object.entries(body).every(([field, value]) => known?.[field as keyof OrderBody] === value);
-  return bodies.flatMap((body) => {
-    if (known && isIn(body)) return [];
+  const posts: OrderRequest[] = [];
+  let known = accepted?.body;
+  for (const body of bodies) {
+    if (known && saysNothingNew(body, known)) continue;
+    posts.push({ kind: 'post order', body });
     known = body;
-    return [{ kind: 'post order' as const, body }];
-  });
+  }
+  return posts;
 }
+
+const saysNothingNew = (body: OrderBody, known: OrderBody) =>
+  Object.entries(body).every(([field, value]) => known[field as keyof OrderBody] === value);
 
 /** The shop shows no line of the order any more. */
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
@@ -185,19 +215,6 @@ function inParts(change: SubOrderDifference['matched'][number]) {
 export const emptyFields = (body: object) =>
   Object.entries(body).flatMap(([field, value]) => (value === null ? [field] : []));
 
-/**
- * Fields of the order that the service keeps although the shop has none: it refused an empty value, or accepted one and
- * shows the old value. A value that we did not send, and that reaches nobody, may be its own way to mark a guest.
- */
-export function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
-  const { accepted, refused } = memory;
-  const sent = sentBefore(memory);
-  const emptied = accepted ? emptyFields(accepted.body) : [];
-  const shown = accepted && emptied.length > 0 ? shownOnly(order, accepted.detail, memory) : [];
-  const kept = [...refused, ...shown.filter((field) => emptied.includes(field))];
-  return kept.filter((field) => sent.includes(field) || contactFields.some((contact) => contact === field));
-}
-
 export const isRemoval = ({ kind }: OrderRequest) => kind === 'remove' || kind === 'delete order';
 
 /** The memory once the day's allowance is too small for the removals of a plan: the next plan goes without them. */
@@ -207,14 +224,6 @@ export function holdRemovals(memory: OrderMemory, { requests }: PlannedRequests)
   return { ...memory, failedDeletion: { reason, failure: 'transient', held: 1 } };
 }
 
-/** Why the removals of an order's lines are not made. */
-export function heldReason(order: DesiredOrder, { held }: OrderMemory): string {
-  const why = isEmptied(order)
-    ? `the shop shows no line of the order any more, although the service has ${held} of its sub-orders; none was removed`
-    : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ${usedUp}`;
-  return `${why}. ${toAllow}`;
-}
-
 /** The next step if removals are held back. */
-const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
+export const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
 export const usedUp = 'the removals of 24 hours are used up';

@@ -1,11 +1,12 @@
 import type { Counts } from '../../base/counts.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
-import { contactFields, isContactLeftToSync } from '../contact-rule.ts';
+import { contactFields, isContactField, isContactLeftToSync } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
+import { shownOnly } from '../plan/order-difference.ts';
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
-import { heldReason, keptFields, type Planning } from '../plan/plan-order.ts';
+import { emptyFields, isEmptied, type Planning, toAllow, usedUp } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import type { Result } from './send.ts';
 
@@ -45,7 +46,7 @@ export function recordOf(
     orderedAt: createdAt,
     lines,
     waiting,
-    deadLetters: deadLettersOf(order, failures),
+    deadLetters: newDeadLetters(order, failures),
   };
 }
 
@@ -64,6 +65,27 @@ function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
     ...(kept.length > 0 ? [{ reason: keptReason, failure: 'permanent' as const, kept }] : []),
     ...(held > 0 ? [{ reason: heldReason(order, memory), failure: 'transient' as const, held }] : []),
   ];
+}
+
+/**
+ * Fields of the order that the service keeps although the shop has none: it refused an empty value, or accepted one and
+ * shows the old value. A value that we did not send, and that reaches nobody, may be its own way to mark a guest.
+ */
+function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
+  const { accepted, refused } = memory;
+  const sent = sentBefore(memory);
+  const emptied = accepted ? emptyFields(accepted.body) : [];
+  const shown = accepted && emptied.length > 0 ? shownOnly(order, accepted.detail, memory) : [];
+  const kept = [...refused, ...shown.filter((field) => emptied.includes(field))];
+  return kept.filter((field) => sent.includes(field) || isContactField(field));
+}
+
+/** Why the removals of an order's lines are not made. */
+function heldReason(order: DesiredOrder, { held }: OrderMemory): string {
+  const why = isEmptied(order)
+    ? `the shop shows no line of the order any more, although the service has ${held} of its sub-orders; none was removed`
+    : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ${usedUp}`;
+  return `${why}. ${toAllow}`;
 }
 
 /** Which optional fields the service holds now, as far as we know. */
@@ -93,7 +115,7 @@ function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
 }
 
 /** One dead letter for the order as a whole, and one for each line: several requests about it may fail. */
-function deadLettersOf({ code, raw: { order }, lines, faulty }: DesiredOrder, failures: readonly PushFailure[]) {
+function newDeadLetters({ code, raw: { order }, lines, faulty }: DesiredOrder, failures: readonly PushFailure[]) {
   const deadLetters = faulty.map(({ lineCode: _, ...one }): NewDeadLetter => ({ ...one, partOf: order }));
   for (const [lineCode, some] of Map.groupBy(failures, (one) => one.lineCode)) {
     const reason = [...new Set(some.map((one) => one.reason))].join('; ');
