@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Line } from '../../src/orders/plan/desired-order.ts';
-import { type LineLink, subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
+import type { LineLink } from '../../src/orders/plan/match-lines.ts';
+import { subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 
 type Content = Line['content'];
@@ -46,7 +47,7 @@ const whyKept: Record<string, string> = {
  * created the sub-order, and what was there before its creation. Unchanged sub-orders of their own lines are left out.
  */
 function effects({ shown = [], lines = [], links = [], untouched = [] }: Given): string[] {
-  const difference = subOrderDifference(shown, lines, links, new Set(untouched));
+  const difference = subOrderDifference(shown, lines, links, { untouched: new Set(untouched) });
   const { matched, create, remove, keep } = difference;
   const own = new Map(links.map((link) => [link.lineCode, link]));
   const after = new Map(difference.links.map((link) => [link.lineCode, link]));

@@ -1,7 +1,7 @@
 import { oneLine } from '../../base/visible.ts';
 import type { ComparedOrder } from '../../orders/compare/compare-orders.ts';
 import { isDifferent, type OrderDifference } from '../../orders/plan/order-difference.ts';
-import type { FieldDifference } from '../../orders/plan/sub-orders.ts';
+import type { FieldDifference } from '../../orders/plan/same-value.ts';
 
 /** A value for a terminal. Long ones are cut: `--json` has them whole. */
 export function valueText(value: unknown): string {

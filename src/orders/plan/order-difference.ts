@@ -2,16 +2,19 @@ import { isSameCode, isUsableCode } from '../../base/codes.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { type ContactField, contactFields, isContactField } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
+import { isPending, type LineLink } from './match-lines.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
-import { centsText, isSameSecond, isSameText, isShownAs, type MoneyUnit, moneyUnitOf } from './same-value.ts';
 import {
+  centsText,
   type FieldDifference,
   fieldDifference,
-  isPending,
-  type LineLink,
-  type SubOrderDifference,
-  subOrderDifference,
-} from './sub-orders.ts';
+  isSameSecond,
+  isSameText,
+  isShownAs,
+  type MoneyUnit,
+  moneyUnitOf,
+} from './same-value.ts';
+import { type SubOrderDifference, subOrderDifference } from './sub-orders.ts';
 
 /** The differences of one order between shop and service. */
 export type OrderDifference = {
@@ -49,7 +52,11 @@ export function compareOrder(
   const isAdded = (lineCode: string) => !deletedAt || links.some((link) => link.lineCode === lineCode);
   const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode) && isAdded(lineCode));
   const isSelected = (column: string) => column in (raw.lines[0] ?? {});
-  const found = subOrderDifference(detail?.sub_orders ?? [], pushed, links, notPushed, isSelected, unit);
+  const found = subOrderDifference(detail?.sub_orders ?? [], pushed, links, {
+    untouched: notPushed,
+    isSelected,
+    unit,
+  });
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
   // A line without a usable code may be the line of any sub-order.
   const keepsAll = deletedAt !== undefined || raw.lines.some((row) => !isUsableCode(row.line_code));

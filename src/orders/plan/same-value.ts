@@ -93,3 +93,26 @@ export function centsAs(amount: string, unit: MoneyUnit | undefined): bigint[] {
 
 /** An amount of the service, for people. */
 export const centsText = ({ cents, currency_iso }: MoneyAmount) => `${cents} cents of ${currency_iso}`;
+
+/**
+ * A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody
+ * knows.
+ */
+export type FieldDifference = { field: string; shop: string | null; service: string | null; isShown: boolean };
+
+/**
+ * Undefined if both ends say the same, or if the shop has no value and the service shows none.
+ *
+ * @param theirs undefined: the response lacks the field.
+ */
+export function fieldDifference(
+  field: string,
+  ours: string | null | undefined,
+  theirs: string | null | undefined,
+  isSame: (theirs: string | null, ours: string | null) => boolean = isSameInAnyCase,
+): FieldDifference | undefined {
+  const shop = ours || null;
+  const service = theirs || null;
+  if (theirs === undefined) return shop === null ? undefined : { field, shop, service, isShown: false };
+  return isSame(service, shop) ? undefined : { field, shop, service, isShown: true };
+}
