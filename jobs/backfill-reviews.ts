@@ -1,8 +1,7 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
-import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { defineRun } from '../src/runs/define-run.ts';
-import { closeGapsReadSince, openGaps } from '../src/warehouse/reviews/coverage.ts';
+import { closeGapsReadSince, gapsProblem, openGaps } from '../src/warehouse/reviews/coverage.ts';
 import { runOfReviews } from './conclusions.ts';
 
 /** On demand: every review created in a range of days. */

@@ -1,6 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/plan/reconcile.ts';
-import { retryRefused } from '../src/reviews/refresh/refresh-review.ts';
+import { retryOpenRefused } from '../src/reviews/refresh/retry-refused.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './conclusions.ts';
 import type { ReadWindow } from './read-window.ts';
@@ -20,7 +20,7 @@ export const reconcileReviews = defineRun({
     return { steps: windows.map((window): ReadWindow => ({ ...window, findAbsent: true })), state: {} };
   },
   async complete(app, { run, signal }) {
-    await retryRefused(reviewDeps(app, signal), { areDueOnly: false, runStartedAt: run.startedAt });
+    await retryOpenRefused(reviewDeps(app, signal), { areDueOnly: false, runStartedAt: run.startedAt });
     return concludeReconcile(reviewDeps(app, signal), app.config.reconcile);
   },
 });

@@ -1,9 +1,9 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan/plan-sync-reviews.ts';
-import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { readComments } from '../src/reviews/refresh/read-comments.ts';
-import { retryRefused } from '../src/reviews/refresh/refresh-review.ts';
+import { retryOpenRefused } from '../src/reviews/refresh/retry-refused.ts';
 import { defineRun } from '../src/runs/define-run.ts';
+import { gapsProblem } from '../src/warehouse/reviews/coverage.ts';
 import { runOfReviews } from './conclusions.ts';
 
 /** Scheduled: the reviews that were written or changed since the last run. */
@@ -22,7 +22,7 @@ export const syncReviews = defineRun({
   async complete(app, { state, run, failures, signal }) {
     const { db } = app.warehouse;
     const retried = { areDueOnly: run.startedBy === 'schedule', runStartedAt: run.startedAt };
-    await retryRefused(reviewDeps(app, signal), retried);
+    await retryOpenRefused(reviewDeps(app, signal), retried);
     const open = await concludeSyncReviews(db, run.id, state, failures[0] ?? 'it was not read to its end');
     const comments = await readComments(reviewDeps(app, signal));
     return {

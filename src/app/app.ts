@@ -6,7 +6,7 @@ import { takersOfBrands } from '../queue/connection.ts';
 import { openQueueServer, openQueues } from '../queue/index.ts';
 import { openRateLimit, openReviewApi, type RequestFacts, ReviewApiError, type Wait } from '../review-api/index.ts';
 import { windowsAtATime } from '../reviews/limits.ts';
-import { openPages } from '../reviews/read/reader.ts';
+import { openPages } from '../reviews/review-deps.ts';
 import { openShop } from '../shop/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
 import { openFieldShapes } from '../warehouse/field-shapes.ts';

@@ -1,7 +1,7 @@
 import { defaultLimits } from '../orders/limits.ts';
 import type { OrderDeps } from '../orders/order-deps.ts';
 import { plausibleDates } from '../reviews/plan/review-bounds.ts';
-import type { ReviewDeps } from '../reviews/read/reader.ts';
+import type { ReviewDeps } from '../reviews/review-deps.ts';
 import type { App } from './app.ts';
 
 /** What reading, comparing and pushing orders needs of the app. */

@@ -5,7 +5,7 @@ import { ownPushRights } from '../app/run-rights.ts';
 import { contentKey, isRecord } from '../base/json-text.ts';
 import { slicesOf } from '../orders/limits.ts';
 import { pushOrders } from '../orders/push/push-slice.ts';
-import { retryRefusedReviews } from '../reviews/refresh/refresh-review.ts';
+import { retryRefused } from '../reviews/refresh/retry-refused.ts';
 import { type DeadLetter, payloadOf, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import { makeDue } from '../warehouse/orders/order-links.ts';
 import { readCursor } from '../warehouse/runs/cursors.ts';
@@ -28,7 +28,7 @@ export async function retryDeadLetters(
   retryCatalog: () => Promise<void>,
 ): Promise<string[]> {
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
-  await retryRefusedReviews(reviewDeps(app, app.abort.signal), isOf('review'));
+  await retryRefused(reviewDeps(app, app.abort.signal), isOf('review'));
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
   const codes = [...new Set(isOf('order', 'order_line').flatMap(({ orderCode }) => orderCode ?? []))];
   if (codes.length > 0) {

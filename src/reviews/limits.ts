@@ -1,4 +1,4 @@
-/** Limits of reading reviews: how long and how large a list may be, how many windows are read at a time. */
+/** Limits of reading reviews: how long and how large a list may be, how many windows at a time, when to try again. */
 
 export const listLimits = {
   /**
@@ -24,3 +24,15 @@ export const windowsAtATime = 8;
  * refuse lists because its clock is behind ours.
  */
 export const justNow = 60;
+
+const minuteMs = 60_000;
+export const dayMs = 24 * 60 * minuteMs;
+
+/**
+ * The one backoff of gaps and refused reviews: tried again ten minutes after a failure, then after four times as long
+ * each time, at most after a day.
+ *
+ * @param attempts that failed so far.
+ */
+export const isDueAgain = (attempts: number, failedAt: Date, now: Date): boolean =>
+  now.getTime() - failedAt.getTime() >= Math.min(dayMs, 10 * minuteMs * 4 ** (attempts - 1));

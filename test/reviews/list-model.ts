@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import { NotFoundError, RefusedError, type ReviewListAllParams } from '../../src/review-api/index.ts';
-import type { PageDeps } from '../../src/reviews/read/list-page.ts';
+import type { PageDeps } from '../../src/reviews/review-deps.ts';
 
 export type ModelReview = { id: number; createdMs: number; updatedMs: number; score: number | null; productId: number };
 

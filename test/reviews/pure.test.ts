@@ -21,17 +21,17 @@ import {
   type ReviewApi,
   UnavailableError,
 } from '../../src/review-api/index.ts';
-import { listLimits } from '../../src/reviews/limits.ts';
+import { isDueAgain, listLimits } from '../../src/reviews/limits.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { planWindows } from '../../src/reviews/plan/plan-windows.ts';
 import { newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
-import { checkPage, fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
+import { checkPage } from '../../src/reviews/read/check-page.ts';
+import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
-import { openPages } from '../../src/reviews/read/reader.ts';
 import { halvesOf, type Window } from '../../src/reviews/read/window.ts';
-import { isDueAgain } from '../../src/reviews/refresh/backoff.ts';
+import { askReview } from '../../src/reviews/refresh/ask-review.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
-import { askReview } from '../../src/reviews/refresh/refresh-review.ts';
+import { openPages } from '../../src/reviews/review-deps.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc

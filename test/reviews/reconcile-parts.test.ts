@@ -5,7 +5,8 @@ import { isWithin, secondOf } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { concludeReconcile, planReconcile } from '../../src/reviews/plan/reconcile.ts';
-import { retryRefused, untilDown } from '../../src/reviews/refresh/refresh-review.ts';
+import { untilDown } from '../../src/reviews/refresh/ask-review.ts';
+import { retryOpenRefused } from '../../src/reviews/refresh/retry-refused.ts';
 import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
@@ -159,7 +160,7 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
       throw new UnavailableError(at(500, id));
     },
   }));
-  await retryRefused(deps, { areDueOnly: false, runStartedAt: new Date() });
+  await retryOpenRefused(deps, { areDueOnly: false, runStartedAt: new Date() });
   expect(asked).toEqual(Array.from(asked, (_, index) => 40 - index));
   // Four are asked for at a time: up to three are on their way when the twentieth fails.
   expect([20, 21, 22, 23]).toContain(asked.length);

@@ -5,7 +5,7 @@ import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import type { Queues } from '../../src/queue/index.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
-import { openPages } from '../../src/reviews/read/reader.ts';
+import { openPages } from '../../src/reviews/review-deps.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
 import { openPool, openWarehouse, type WarehousePool } from '../../src/warehouse/index.ts';

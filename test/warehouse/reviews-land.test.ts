@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
+import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
 import { warehouseNow } from '../../src/warehouse/index.ts';
 import { commentsDue, commentsFailed, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';

@@ -19,7 +19,7 @@ import {
   planBackfillReviews,
   spanOf,
 } from '../../reviews/plan/plan-backfill-reviews.ts';
-import type { ReviewDeps } from '../../reviews/read/reader.ts';
+import type { ReviewDeps } from '../../reviews/review-deps.ts';
 import { spanTotals } from '../../warehouse/reviews/coverage.ts';
 import { optionOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';

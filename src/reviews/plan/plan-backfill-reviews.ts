@@ -4,9 +4,9 @@ import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf, intersection, type Span } from '../../base/time/span.ts';
 import { coveredSpans, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
-import { fetchPage, limitsOf, type PageDeps } from '../read/list-page.ts';
-import type { ReviewDeps } from '../read/reader.ts';
+import { fetchPage } from '../read/list-page.ts';
 import type { Window } from '../read/window.ts';
+import { limitsOf, type PageDeps, type ReviewDeps } from '../review-deps.ts';
 import { planWindows } from './plan-windows.ts';
 import { allReviews } from './review-bounds.ts';
 

@@ -2,10 +2,9 @@ import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from 
 import type { Db } from '../../warehouse/index.ts';
 import { coveredSpans, isSecondRead, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
-import { justNow } from '../limits.ts';
-import type { ReviewDeps } from '../read/reader.ts';
+import { isDueAgain, justNow } from '../limits.ts';
 import type { Window } from '../read/window.ts';
-import { isDueAgain } from '../refresh/backoff.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { planWindows } from './plan-windows.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 

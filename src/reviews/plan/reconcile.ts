@@ -1,20 +1,22 @@
 import type { Conclusion } from '../../base/counts.ts';
 import { partBefore, secondOf } from '../../base/time/span.ts';
 import { closeUnseenReviews } from '../../warehouse/dead-letters.ts';
-import { countAbsent, newestBut, suspects } from '../../warehouse/reviews/absent-reviews.ts';
-import { closeGapsReadSince, coveredSpans, openGaps } from '../../warehouse/reviews/coverage.ts';
+import { countAbsent, deletedSince, newestBut, suspects } from '../../warehouse/reviews/absent-reviews.ts';
+import { closeGapsReadSince, coveredSpans, gapsProblem, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { pruneHistory } from '../../warehouse/runs/retention.ts';
-import { pageOfOne } from '../read/list-page.ts';
-import { gapsProblem } from '../read/read-window.ts';
-import type { ReviewDeps } from '../read/reader.ts';
+import { dayMs } from '../limits.ts';
+import { pageOfOne } from '../read/check-page.ts';
 import type { Window } from '../read/window.ts';
-import { retryDeleted } from '../refresh/refresh-review.ts';
+import { untilDown } from '../refresh/ask-review.ts';
+import { refreshReview } from '../refresh/refresh-review.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from '../verify/confirm-deleted.ts';
 import { planWindows } from './plan-windows.ts';
 import { allReviews } from './review-bounds.ts';
 
-const dayMs = 86_400_000;
+/** Reviews marked deleted that one run asks for. The others stay deleted. */
+const restoredAtMost = 500;
 
 /**
  * What to read again: on the created axis the newest `recentDays` each time, all that no reconcile has read for
@@ -50,7 +52,7 @@ export async function concludeReconcile(
   const { warehouse, plausible } = deps;
   const { db } = warehouse;
   const daysAgo = (days: number) => new Date(deps.now().getTime() - days * dayMs);
-  await retryDeleted(deps, daysAgo(recentDays));
+  await restoreDeleted(deps, daysAgo(recentDays));
   // Everything was read since: a record that is not shown any more was corrected or deleted.
   await closeUnseenReviews(db, daysAgo(allDays + 1));
   await closeGapsReadSince(db);
@@ -70,4 +72,13 @@ export async function concludeReconcile(
   const unread = gapsProblem(await openGaps(db));
   const all = unread === undefined ? problems : [...problems, unread];
   return { counts: { deleted: gone.length, unlisted }, problem: all.join('. ') };
+}
+
+/**
+ * Asks by id for the reviews that were marked deleted since that moment, the last first. A review that the
+ * service has restored comes back, even if it is hidden and no list shows it.
+ */
+async function restoreDeleted(deps: ReviewDeps, since: Date): Promise<void> {
+  const ids = await deletedSince(deps.warehouse.db, since, restoredAtMost);
+  await untilDown(ids, async (id) => (await refreshReview(deps, id)).kind);
 }

@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
+import { pageSizeOf } from '../review-deps.ts';
 import type { ListPage, Obstacle, PageQuery } from './list-page.ts';
-import { type Part, pageSizeOf, type Reader, takeAll } from './reader.ts';
+import { type Part, type Reader, takeAll } from './reader.ts';
 
 /**
  * How the reading of a list ends.

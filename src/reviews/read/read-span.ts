@@ -1,8 +1,9 @@
 import { formatCount } from '../../base/counts.ts';
 import type { Second, Span } from '../../base/time/span.ts';
-import { type ListPage, limitsOf, type Obstacle, type PageQuery } from './list-page.ts';
+import { limitsOf, pageSizeOf, type ReadDeps } from '../review-deps.ts';
+import type { ListPage, Obstacle, PageQuery } from './list-page.ts';
 import { isRising, type ListEnd, readList } from './read-list.ts';
-import { type Land, openReader, type Part, type Proven, pageSizeOf, type ReadDeps, type Reader } from './reader.ts';
+import { type Land, openReader, type Part, type Proven, type Reader } from './reader.ts';
 import { type Axis, cutSpan, middleOf } from './window.ts';
 
 /**

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { type Counts, counted } from '../../base/counts.ts';
+import type { Counts } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { isoOf, partBefore, type Second, type Span, secondOf, without } from '../../base/time/span.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
@@ -7,9 +7,10 @@ import { coveredSpans, enterSpan, type Gap, type GapKind, openGap } from '../../
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
-import { fetchPage, limitsOf, pageWithin } from './list-page.ts';
+import { limitsOf, looksAtMost, type ReadDeps, type ReviewDeps } from '../review-deps.ts';
+import { fetchPage, pageWithin } from './list-page.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
-import { type Land, looksAtMost, type Part, type Proven, type ReadDeps, type ReviewDeps } from './reader.ts';
+import type { Land, Part, Proven } from './reader.ts';
 import { type Axis, cutSpan, halvesOf, type Window } from './window.ts';
 
 /**
@@ -223,14 +224,6 @@ function incomplete(gaps: readonly Gap[]): IncompleteError {
 export function releaseBody({ rawBody }: RawPage): void {
   const { buffer } = rawBody;
   if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
-}
-
-/** The sentence with which a run reports open gaps; undefined if no gap is open. */
-export function gapsProblem(open: readonly Gap[]): string | undefined {
-  const [first] = open;
-  if (!first) return undefined;
-  const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');
-  return `${what}; see review-sync status. The first: ${first.reason}`;
 }
 
 /** A list of fewer reviews is no sign that there are some each day. It leaves half of the looks to longer lists. */

@@ -9,8 +9,8 @@ import {
   type WindowOf,
   windowsOf,
 } from '../../warehouse/reviews/one-review.ts';
-import type { ReviewDeps } from '../read/reader.ts';
-import { askReview } from './refresh-review.ts';
+import type { ReviewDeps } from '../review-deps.ts';
+import { askReview } from './ask-review.ts';
 
 export type ReviewExplanation = {
   id: number;

@@ -2,10 +2,10 @@ import { parseInstant, secondOf } from '../../base/time/span.ts';
 import type { RawReview } from '../../review-api/index.ts';
 import { type CommentsDue, commentsDue, commentsFailed, commentsRead } from '../../warehouse/reviews/comments-due.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
-import { pageOfOne } from '../read/list-page.ts';
-import type { ReviewDeps } from '../read/reader.ts';
-import { isDueAgain } from './backoff.ts';
-import { askReview } from './refresh-review.ts';
+import { isDueAgain } from '../limits.ts';
+import { pageOfOne } from '../read/check-page.ts';
+import type { ReviewDeps } from '../review-deps.ts';
+import { askReview } from './ask-review.ts';
 
 /** Reviews whose comments one run reads. The others wait for the next run. */
 const readAtMost = 500;

@@ -1,8 +1,8 @@
 import { counted, formatCount } from '../../base/counts.ts';
 import type { RawReview } from '../../review-api/index.ts';
 import { type Absent, countHeld, markDeleted } from '../../warehouse/reviews/absent-reviews.ts';
-import type { ReviewDeps } from '../read/reader.ts';
-import { askReview, untilDown } from '../refresh/refresh-review.ts';
+import { askReview, untilDown } from '../refresh/ask-review.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 
 /** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
 const fewDeleted = 20;

@@ -9,10 +9,10 @@ import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { spanOf } from '../plan/plan-backfill-reviews.ts';
 import { planWindows } from '../plan/plan-windows.ts';
 import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
-import { pageOfOne } from '../read/list-page.ts';
+import { pageOfOne } from '../read/check-page.ts';
 import { readSpans } from '../read/read-window.ts';
-import type { ReviewDeps } from '../read/reader.ts';
 import type { Window } from '../read/window.ts';
+import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {
