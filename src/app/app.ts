@@ -6,7 +6,7 @@ import { takersOfBrands } from '../queue/connection.ts';
 import { openQueueServer, openQueues } from '../queue/index.ts';
 import { openRateLimit, openReviewApi, type RequestFacts, ReviewApiError, type Wait } from '../review-api/index.ts';
 import { windowsAtATime } from '../reviews/limits.ts';
-import { openPages } from '../reviews/review-deps.ts';
+import { openLists } from '../reviews/review-deps.ts';
 import { openShop } from '../shop/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
 import { openFieldShapes } from '../warehouse/field-shapes.ts';
@@ -107,7 +107,7 @@ export async function openApp(config: Config, options: AppOptions) {
     }),
   );
   // As many pages land as are requested at a time.
-  const pages = openPages(pLimit(2 * concurrency));
+  const lists = openLists(pLimit(2 * concurrency));
   const all = opened.move();
   return {
     config,
@@ -126,8 +126,7 @@ export async function openApp(config: Config, options: AppOptions) {
     queues,
     /** State of pushing orders. One per process, so that its statements batch many orders. */
     orderStore: openOrderStore(warehouse, { leaseMs: config.orderLeaseSeconds * 1000 }),
-    /** What this process shares over all windows of reviews that it reads. */
-    pages,
+    lists,
     /** Slots for the slices of orders that this process reads or compares at the same time. */
     sliceSlots: pLimit(slicesAtATime),
     /** Slots for the orders that this process pushes at the same time. */

@@ -20,8 +20,8 @@ export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
 
 /** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */
 export function reviewDeps(app: App, signal: AbortSignal): ReviewDeps {
-  const { warehouse, now, pages, config } = app;
+  const { warehouse, now, lists, config } = app;
   const { timeZone } = config.api;
   const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());
-  return { reviews: app.api.reviews, warehouse, pages, now, timeZone, signal, plausible };
+  return { reviews: app.api.reviews, warehouse, lists, now, timeZone, signal, plausible };
 }

@@ -22,7 +22,7 @@ export const limitsOf = (deps: Pick<PageDeps, 'limits'>) => deps.limits ?? listL
 
 /** What reading lists works with. */
 export type ReadDeps = PageDeps & {
-  pages: Pages;
+  lists: Lists;
   /** This machine's clock. */
   now: () => Date;
 };
@@ -30,11 +30,12 @@ export type ReadDeps = PageDeps & {
 /** What planning, reading and comparing reviews works with. */
 export type ReviewDeps = ReadDeps & { reviews: ReviewApi['reviews']; warehouse: Warehouse };
 
-/** What a process shares over all windows. `slots`: pages that are requested or land at a time. */
-export type Pages = {
+/** What a process has seen of the service's lists, and shares over all windows that it reads. */
+export type Lists = {
+  /** Pages that are requested or land at a time. */
   slots: LimitFunction;
   /** The page at which the list of a long span ended last: the next one is looked at there first. */
-  guess: number;
+  lastPageGuess: number;
   /**
    * Whether the service's numbers of the last page were right, on a list of several full pages: then a short page that
    * is named as the last one is believed to be it.
@@ -43,21 +44,22 @@ export type Pages = {
   /** Records to ask for on a page: fewer than the most if the service shows fewer. */
   pageSize?: number;
   /** Records of the longest list. */
-  longest: number;
+  mostRecords: number;
   /** How often days in which a list has shown no reviews may still be asked for. */
-  looks: number;
+  voidLooks: number;
 };
 
-/** `looks` of a process that knows nothing of its service. */
-export const looksAtMost = 16;
+/** `voidLooks` of a process that has seen no list. */
+export const voidLooksAtMost = 16;
 
-/** What a process knows of its service before the first list. */
-export const openPages = (slots: LimitFunction): Pages => ({
+/** Before the first list. */
+export const openLists = (slots: LimitFunction): Lists => ({
   slots,
-  guess: 1,
+  lastPageGuess: 1,
   areNumbersRight: false,
-  longest: 0,
-  looks: looksAtMost,
+  mostRecords: 0,
+  voidLooks: voidLooksAtMost,
 });
 
-export const pageSizeOf = (deps: ReadDeps): number => deps.pages.pageSize ?? limitsOf(deps).pageSize;
+/** Records to ask for on a page. */
+export const pageSizeOf = (deps: ReadDeps): number => deps.lists.pageSize ?? limitsOf(deps).pageSize;

@@ -31,7 +31,7 @@ import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { halvesOf, type Window } from '../../src/reviews/read/window.ts';
 import { askReview } from '../../src/reviews/refresh/ask-review.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
-import { openPages } from '../../src/reviews/review-deps.ts';
+import { openLists } from '../../src/reviews/review-deps.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc
@@ -243,7 +243,7 @@ test('a span counts as read from its first request on, up to a minute before tha
     second += 10;
     return { ...emptyPage, requestedAt: new Date(second * 1000) };
   };
-  const deps = { ...usual, reviews: { page }, now: () => new Date(), pages: openPages(pLimit(1)) };
+  const deps = { ...usual, reviews: { page }, now: () => new Date(), lists: openLists(pLimit(1)) };
   const end = await readSpan(deps, 'created', { span }, async () => {});
   expect(end).toMatchObject({
     kind: 'proven',

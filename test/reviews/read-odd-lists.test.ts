@@ -6,7 +6,7 @@ import { newestOf } from '../../src/reviews/plan/review-bounds.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import type { Axis } from '../../src/reviews/read/window.ts';
-import { openPages, type ReadDeps } from '../../src/reviews/review-deps.ts';
+import { openLists, type ReadDeps } from '../../src/reviews/review-deps.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { type LastPage, listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';
@@ -72,11 +72,11 @@ const noResponse = { ...failure, status: undefined, detail: 'the connection brok
 const refusal = new RefusedError({ ...failure, status: 400 });
 
 /** Of a process that has seen a long list: a list of a round number of reviews is not cut. */
-const freshPages = () => ({ ...openPages(pLimit(8)), longest: 10_000 });
+const freshLists = () => ({ ...openLists(pLimit(8)), mostRecords: 10_000 });
 
 const usual = { signal: AbortSignal.any([]), plausible: { start: at('2000-01-01') / 1000, end: 4e9 } };
 
-type Reading = { timeZone?: string; now?: Date; pages?: ReturnType<typeof openPages>; axis?: Axis };
+type Reading = { timeZone?: string; now?: Date; lists?: ReturnType<typeof openLists>; axis?: Axis };
 
 async function idsRead(service: Service, { now = new Date('2026-12-01'), axis = 'created', ...how }: Reading = {}) {
   const ids = new Set<number>();
@@ -85,7 +85,7 @@ async function idsRead(service: Service, { now = new Date('2026-12-01'), axis = 
     requests += 1;
     return request;
   });
-  const deps = { ...usual, reviews, timeZone: mood.zone, pages: freshPages(), ...how, now: () => now };
+  const deps = { ...usual, reviews, timeZone: mood.zone, lists: freshLists(), ...how, now: () => now };
   const sink = {
     async land(page: { ids: readonly string[] }) {
       for (const id of page.ids) ids.add(Number(id));
@@ -327,8 +327,8 @@ test.each([
   const reviews = spread(count, noon, 1).map((one) => ({ ...one, createdMs: noon }));
   // Without a number of the last page, more than a page of them cannot be proven.
   for (const how of moods(count > 100 ? ['real'] : ['real', 'absent', 'not on the last'], behinds.slice(0, 2))) {
-    const pages = { ...freshPages(), areNumbersRight: count > 100 };
-    await readsAll(listed(reviews, { ...how, ties: 'shuffled' }), reviews, requests, how, { pages });
+    const lists = { ...freshLists(), areNumbersRight: count > 100 };
+    await readsAll(listed(reviews, { ...how, ties: 'shuffled' }), reviews, requests, how, { lists });
   }
 });
 
@@ -348,7 +348,7 @@ test.each([
     const service = listed(ofDay(count), { ...how, pageSize, leavesOut: true });
     await readsAll(service, ofDay(count), requests, how);
     // The service has shown full pages before.
-    await readsAll(service, ofDay(count), undefined, how, { pages: { ...freshPages(), areNumbersRight: true } });
+    await readsAll(service, ofDay(count), undefined, how, { lists: { ...freshLists(), areNumbersRight: true } });
   }
 });
 
@@ -367,20 +367,20 @@ test.each([
 
 test('a list is not believed while another shows that pages leave reviews out', async () => {
   const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
-  const pages = freshPages();
-  const other = idsRead(listed(ofDay(450), how), { pages });
+  const lists = freshLists();
+  const other = idsRead(listed(ofDay(450), how), { lists });
   const { page } = listed(ofDay(52), how);
   const late: Service = { page: (...request) => page(...request).then((answer) => other.then(() => answer)) };
-  await readsAll(late, ofDay(52), undefined, {}, { pages });
+  await readsAll(late, ofDay(52), undefined, {}, { lists });
 });
 
 test('a short last page is believed while numbers are right, a full one never', async () => {
-  const pages = freshPages();
+  const lists = freshLists();
   const long = ofDay(350);
   const costs: number[] = [];
   for (const [at, count] of [350, 40, 200, 250, 40].entries()) {
     const lastPage = at === 3 ? 'cached' : 'real';
-    const read = await idsRead(listed(long.slice(0, count), { lastPage }), { pages });
+    const read = await idsRead(listed(long.slice(0, count), { lastPage }), { lists });
     expect(read).toMatchObject({ ids: idsOf(long.slice(0, count)), reasons: [] });
     costs.push(read.requests);
   }
@@ -424,7 +424,7 @@ test.each(['newest', 'oldest', 'first of the list'] as const)(
           return { items: shown, rawBody: Buffer.from(JSON.stringify(shown)), lastPage, requestedAt };
         },
       };
-      await readsAll(capped, reviews, 150, {}, { pages: openPages(pLimit(8)) });
+      await readsAll(capped, reviews, 150, {}, { lists: openLists(pLimit(8)) });
     }
   },
 );
@@ -670,7 +670,7 @@ test.each([
 
 test('a span is proven when its last page has landed, too', async () => {
   const reviews = listed(ofDay(250));
-  const deps = { ...usual, reviews, timeZone: mood.zone, pages: freshPages(), now: () => new Date('2026-12-01') };
+  const deps = { ...usual, reviews, timeZone: mood.zone, lists: freshLists(), now: () => new Date('2026-12-01') };
   let landing = 0;
   const land = async () => {
     landing += 1;

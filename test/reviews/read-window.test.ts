@@ -6,7 +6,7 @@ import { NotFoundError, RefusedError, UnavailableError } from '../../src/review-
 import { listLimits } from '../../src/reviews/limits.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
 import type { Land, Proven } from '../../src/reviews/read/reader.ts';
-import { openPages, type ReadDeps } from '../../src/reviews/review-deps.ts';
+import { openLists, type ReadDeps } from '../../src/reviews/review-deps.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { isExhaustive, testSeed } from '../harness/sampled.ts';
 import { isHidden, type LastPage, listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';
@@ -86,9 +86,9 @@ const reviews: fc.Arbitrary<ModelReview[]> = fc
   );
 
 function reading(service: ReadDeps['reviews'], zone: string, most = limits): ReadDeps {
-  const pages = openPages(pLimit(4));
+  const lists = openLists(pLimit(4));
   const clock = { plausible: { start: 0, end: 4e9 }, now: () => new Date('2026-12-01T00:00:00Z') };
-  return { reviews: service, timeZone: zone, signal: AbortSignal.any([]), limits: most, pages, ...clock };
+  return { reviews: service, timeZone: zone, signal: AbortSignal.any([]), limits: most, lists, ...clock };
 }
 
 const doubt = async () => undefined;
@@ -285,7 +285,7 @@ test.each([
         return service.page(...request);
       },
     };
-    const deps = { ...reading(counting, usualMood.zone), limits: wide, pages: openPages(pLimit(10)) };
+    const deps = { ...reading(counting, usualMood.zone), limits: wide, lists: openLists(pLimit(10)) };
     const enter = async (proven: Proven) => {
       read += proven.reviews;
     };

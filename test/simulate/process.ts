@@ -5,7 +5,7 @@ import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import type { Queues } from '../../src/queue/index.ts';
 import { openReviewApi } from '../../src/review-api/index.ts';
-import { openPages } from '../../src/reviews/review-deps.ts';
+import { openLists } from '../../src/reviews/review-deps.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
 import { openPool, openWarehouse, type WarehousePool } from '../../src/warehouse/index.ts';
@@ -94,7 +94,7 @@ export async function openProcess(
       api,
       queues,
       orderStore,
-      pages: openPages(pLimit(concurrency + 4)),
+      lists: openLists(pLimit(concurrency + 4)),
       sliceSlots: pLimit(2),
       orderSlots: pLimit(384),
       abort,

@@ -10,14 +10,17 @@ import { type Part, type Reader, takeAll } from './reader.ts';
  * - `too-long`: the list has more than its pages show, or no reading proves it. `page`: the last page that is certain, or
  *   one at which to cut it. `pages`: the number of pages that the service names.
  */
-export type ListEnd = { kind: 'whole' } | { kind: 'too-long'; page?: ListPage; pages?: number } | Obstacle;
+export type ListEnd =
+  | { kind: 'whole' }
+  | { kind: 'too-long'; page?: ListPage | undefined; pages?: number | undefined }
+  | Obstacle;
 
 /** Readings of a list that show no new record and prove nothing. A change between two readings costs one. */
 const vainAtMost = 4;
 /** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
 /** Looks for the last page of a list. A list that stands still takes three. */
-const looksAtMost = 5;
+const topLooksAtMost = 5;
 /** Records of a page that is small for every service. */
 const fewRecords = 10;
 
@@ -51,44 +54,47 @@ export async function readList(
   query: PageQuery,
   start: Pick<Part, 'guess' | 'last'> = {},
 ): Promise<ListEnd> {
-  const list: List = { size: pageSizeOf(reader.deps), shown: new Set(), count: 0, isFirst: true };
-  let known: Top | undefined = start.last && { number: reader.most, page: start.last, isNamed: true, isLast: true };
-  let guess = start.guess ?? 1;
+  const list: List = { pageSize: pageSizeOf(reader.deps), shown: new Set(), count: 0, isFirst: true };
+  const { lastCertain: number } = reader;
+  let known: Top | undefined = start.last && { kind: 'top', number, page: start.last, isNamed: true, isLast: true };
+  let guess: Unproven['guess'] = start.guess ?? 1;
   let earlier: ListPage[] | undefined;
   let vain = 0;
   for (let attempt = 1; attempt <= attemptsAtMost && vain < vainAtMost; attempt += 1) {
-    const before = reader.size();
-    const top = known ?? (await findTop(reader, query, list, guess));
-    const end = 'isNamed' in top ? await readFrom(reader, query, list, top) : top;
-    if (reader.size() === before) vain += 1;
+    const before = reader.seenCount();
+    const top: Top | ListEnd | Unproven = known ?? (await findTop(reader, query, list, guess));
+    const end: ListEnd | Unproven = top.kind === 'top' ? await readFrom(reader, query, list, top) : top;
+    if (reader.seenCount() === before) vain += 1;
     if (end.kind !== 'unproven') return end;
     if (end.pages && earlier && showsSame(earlier, end.pages)) return { kind: 'whole' };
-    const largest = Math.min(list.size, largestOf(end.pages ?? []));
+    const largest = Math.min(list.pageSize, largestOf(end.pages ?? []));
     // Pages of one record, or none, are not cut.
-    if (end.pages) list.size = largest > 1 ? largest - 1 : Math.min(fewRecords, pageSizeOf(reader.deps));
-    [known, guess, earlier, list.isFirst] = [undefined, end.guess, end.pages, false];
+    if (end.pages) list.pageSize = largest > 1 ? largest - 1 : Math.min(fewRecords, pageSizeOf(reader.deps));
+    list.isFirst = false;
+    known = undefined;
+    guess = end.guess;
+    earlier = end.pages;
   }
-  return { kind: 'too-long', ...(earlier && { page: middlePage(earlier) }) };
+  return { kind: 'too-long', page: earlier && middlePage(earlier) };
 }
 
 /** The page from which a list is read. `isNamed`: the service calls it the last one. `isLast`: nothing is behind it. */
-type Top = { number: number; page: ListPage; isNamed: boolean; isLast?: boolean };
+type Top = { kind: 'top'; number: number; page: ListPage; isNamed: boolean; isLast?: boolean };
 
 /**
- * What is known of a list beyond one reading. `size`: records to ask for on a page. `shown`: records of all readings since
+ * What is known of a list beyond one reading. `pageSize`: records to ask for on a page. `shown`: records of all readings since
  * it became shorter; `count`: how many it had in the last one. `isFirst`: whether the list is read for the first time.
  */
-type List = { size: number; shown: Set<string>; count: number; isFirst: boolean };
+type List = { pageSize: number; shown: Set<string>; count: number; isFirst: boolean };
 
 /**
- * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading. `pages`: what it shows;
- * undefined if the list became longer or shorter meanwhile, or the number of its last page is wrong.
+ * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading; `none`: the numbers of the
+ * last page are of no use, and the list is read upwards from page 1. `pages`: what it shows; undefined if the list became
+ * longer or shorter meanwhile, or the number of its last page is wrong.
  */
-type Unproven = { kind: 'unproven'; guess: number; pages?: ListPage[] };
+type Unproven = { kind: 'unproven'; guess: number | 'none'; pages?: ListPage[] };
 
-/** The guess if the numbers of the last page are of no use: the list is read upwards from page 1. */
-const unnamed = 0;
-const upwards: Unproven = { kind: 'unproven', guess: unnamed };
+const upwards: Unproven = { kind: 'unproven', guess: 'none' };
 
 /**
  * Looks for the last page by the numbers that pages name. Page 1 is asked, too, if the page names none, or is neither full
@@ -97,29 +103,30 @@ const upwards: Unproven = { kind: 'unproven', guess: unnamed };
 async function findTop(
   reader: Reader,
   query: PageQuery,
-  { size }: List,
-  guess: number,
+  { pageSize }: List,
+  guess: Unproven['guess'],
 ): Promise<Top | ListEnd | Unproven> {
-  const { most } = reader;
-  let number = Math.max(1, Math.min(most, guess));
+  const { lastCertain } = reader;
+  let number = guess === 'none' ? 1 : Math.max(1, Math.min(lastCertain, guess));
   let first: ListPage | undefined;
-  for (let look = 1; look <= looksAtMost; look += 1) {
-    const page = await reader.ask(query, number, size);
+  for (let look = 1; look <= topLooksAtMost; look += 1) {
+    const page = await reader.ask(query, number, pageSize);
     if (page.kind === 'failed') return page;
     const shown = page.kind === 'page' ? page : undefined;
-    const isClear = shown?.lastPage !== undefined && (shown.lastPage <= number || recordsOn(shown) === size);
+    const isClear = shown?.lastPage !== undefined && (shown.lastPage <= number || recordsOn(shown) === pageSize);
     if (number === 1 || !(first || isClear)) {
-      const asked = number === 1 ? page : await reader.ask(query, 1, size);
+      const asked = number === 1 ? page : await reader.ask(query, 1, pageSize);
       if (asked.kind !== 'page') return asked;
       first = asked;
     }
     const last = shown?.lastPage ?? first?.lastPage;
-    if (first && (last === undefined || guess === unnamed)) return { number: 1, page: first, isNamed: false };
-    const greatest = Math.min(last ?? 1, most);
+    if (first && (last === undefined || guess === 'none'))
+      return { kind: 'top', number: 1, page: first, isNamed: false };
+    const greatest = Math.min(last ?? 1, lastCertain);
     if (greatest === number) {
       // A service may always name one number: it refuses a page that the list does not have, shows nothing, or repeats a page.
       if (!shown) return upwards;
-      if (last === number) return { number, page: shown, isNamed: true };
+      if (last === number) return { kind: 'top', number, page: shown, isNamed: true };
       const isBehind = first && (isSame(shown, first) || recordsOn(shown) < recordsOn(first));
       return isBehind || shown.ids.length === 0 ? upwards : { kind: 'too-long', page: shown, pages: last ?? 1 };
     }
@@ -132,37 +139,38 @@ async function findTop(
 async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top): Promise<ListEnd | Unproven> {
   const { deps } = reader;
   const { number } = top;
-  const { size } = list;
+  const { pageSize } = list;
   const landing = reader.take(top.page);
   const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
-  const below = await takeAll(reader, query, numbers, size, list.isFirst ? deps.pages.slots : pLimit(1));
+  const below = await takeAll(reader, query, numbers, pageSize, list.isFirst ? deps.lists.slots : pLimit(1));
   // A page that was there a moment ago is refused: the list has become shorter, or its records are at fault.
   if ('kind' in below) return below.kind === 'refused' ? upwards : below;
   await landing;
   const pages = [...below.toReversed(), top.page];
   if (repeatsPage(pages)) return contradicted(reader);
 
-  const areOthersFull = below.every((page) => recordsOn(page) === size);
-  const isShort = top.page.ids.length > 0 && recordsOn(top.page) < size;
-  const isUsual = size === pageSizeOf(deps);
-  const isKnown = top.isLast || (top.isNamed && isUsual && deps.pages.areNumbersRight && areOthersFull && isShort);
-  const isShown = isKnown || (await readOn(reader, query, size, pages));
-  const most = sizeOf(pages);
-  if (most >= fewRecords && most <= size / 2) {
+  const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
+  const isShort = top.page.ids.length > 0 && recordsOn(top.page) < pageSize;
+  const isUsual = pageSize === pageSizeOf(deps);
+  const isKnown = top.isLast || (top.isNamed && isUsual && deps.lists.areNumbersRight && areOthersFull && isShort);
+  const isEndShown = isKnown || (await readOn(reader, query, pageSize, pages));
+  const shownSize = fullSizeOf(pages);
+  if (shownSize >= fewRecords && shownSize <= pageSize / 2) {
     // The service shows smaller pages, and may leave out records between two. From now on, ask for as many as it shows.
-    Object.assign(deps.pages, { pageSize: most, areNumbersRight: false });
-    list.size = most;
+    deps.lists.pageSize = shownSize;
+    deps.lists.areNumbersRight = false;
+    list.pageSize = shownSize;
     return { kind: 'unproven', guess: number };
   }
-  if (typeof isShown !== 'boolean') return isShown;
+  if (typeof isEndShown !== 'boolean') return isEndShown;
   const isEmpty = pages.every(({ ids }) => ids.length === 0);
-  if (isShown && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
-  if (!isShown && pages.length > 1 && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
+  if (isEndShown && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
+  if (!isEndShown && pages.length > 1 && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
   if (!top.isNamed) return { ...upwards, pages };
   if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
   if (!(areOthersFull && number > 1)) return { kind: 'unproven', guess: number, pages };
 
-  if (!isKnown && isUsual) deps.pages.areNumbersRight = true;
+  if (!isKnown && isUsual) deps.lists.areNumbersRight = true;
   return countAgain(reader, query, list, top, pages);
 }
 
@@ -174,7 +182,7 @@ async function countAgain(
   { number, page }: Top,
   pages: ListPage[],
 ): Promise<ListEnd | Unproven> {
-  const again = await reader.ask(query, number, list.size);
+  const again = await reader.ask(query, number, list.pageSize);
   if (again.kind === 'failed') return again;
   if (again.kind === 'refused') return upwards;
   if ((again.lastPage ?? number) !== number) return { kind: 'unproven', guess: again.lastPage ?? number };
@@ -182,7 +190,7 @@ async function countAgain(
   const isNew = (id: string, index: number) => !before.has(id) && (again.seconds[index] ?? 0) < reader.span.end;
   if (again.ids.some(isNew)) await reader.take(again);
   // The service counts what it hides, and it counts at least one record on its last page.
-  const count = (number - 1) * list.size + recordsOn(again);
+  const count = (number - 1) * list.pageSize + recordsOn(again);
   const isStill = page.ids.every((id) => again.ids.includes(id));
   // A record that was deleted meanwhile must not make up for one that no page shows.
   const isShorter = count < list.count;
@@ -194,7 +202,7 @@ async function countAgain(
 }
 
 function contradicted({ deps }: Reader): Unproven {
-  deps.pages.areNumbersRight = false;
+  deps.lists.areNumbersRight = false;
   return upwards;
 }
 
@@ -205,11 +213,16 @@ function contradicted({ deps }: Reader): Unproven {
  * @returns whether the list shows from its other end that these are all pages. If not, the page behind them shows nothing
  *   new.
  */
-async function readOn(reader: Reader, query: PageQuery, size: number, pages: ListPage[]): Promise<boolean | ListEnd> {
+async function readOn(
+  reader: Reader,
+  query: PageQuery,
+  pageSize: number,
+  pages: ListPage[],
+): Promise<boolean | ListEnd> {
   const ids = new Set(idsOf(pages));
   // Ask for a few records of an empty list: no stored response answers that request, and no limit of the service forbids it.
-  const few = Math.min(fewRecords, size - 1) || 1;
-  const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? few : size);
+  const few = Math.min(fewRecords, pageSize - 1) || 1;
+  const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? few : pageSize);
   if (ids.size === 0 && asked.kind === 'page' && asked.ids.length === 0) return true;
   const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
   const until = Math.min(reader.span.end, reader.readUntil());
@@ -219,15 +232,15 @@ async function readOn(reader: Reader, query: PageQuery, size: number, pages: Lis
   // A record of an earlier reading has landed, whatever its page is by now.
   const lacks = () => awaited.some((id) => !reader.hasSeen(id));
   let landing: Promise<unknown> | undefined;
-  while (lacks() || !isShownFromEnd(pages, other.seconds, size)) {
+  while (lacks() || !isShownFromEnd(pages, other.seconds, pageSize)) {
     const number = pages.length + 1;
-    const next = await reader.ask(query, number, size);
+    const next = await reader.ask(query, number, pageSize);
     if (next.kind === 'failed') return next;
     if (next.kind === 'refused' || next.ids.length === 0 || pages.some((page) => isSame(next, page))) {
       if (!lacks()) return false;
-      return { kind: 'too-long', ...(ids.size > 0 && { page: lastOf(pages).page }) };
+      return { kind: 'too-long', page: ids.size > 0 ? lastOf(pages).page : undefined };
     }
-    if (number > reader.most) return { kind: 'too-long', page: middlePage(pages) };
+    if (number > reader.lastCertain) return { kind: 'too-long', page: middlePage(pages) };
     await landing;
     landing = reader.take(next);
     for (const id of next.ids) ids.add(id);
@@ -249,11 +262,12 @@ function breaksOff(pages: readonly ListPage[]): boolean {
  * without an order, or that ignores it, shows other seconds; one that turns each page by itself cannot be recognised
  * by a full page.
  */
-function isShownFromEnd(pages: readonly ListPage[], downwards: ListPage['seconds'], size: number): boolean {
+function isShownFromEnd(pages: readonly ListPage[], downwards: ListPage['seconds'], pageSize: number): boolean {
   const upwards = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
   const atEnd = downwards.filter((second) => second !== undefined).reverse();
-  const [first = 0, newest = 0] = [atEnd[0], upwards.at(-1)];
-  const isFull = recordsOn(lastOf(pages).page) === size;
+  const first = atEnd[0] ?? 0;
+  const newest = upwards.at(-1) ?? 0;
+  const isFull = recordsOn(lastOf(pages).page) === pageSize;
   return !isFull && first < newest && newest <= (atEnd.at(-1) ?? 0) && isRising(upwards) && isRising(atEnd);
 }
 
@@ -283,7 +297,7 @@ function repeatsPage(pages: readonly ListPage[]): boolean {
 const recordsOn = (page: ListPage): number => new Set(page.ids).size;
 
 /** Records of each page before the last one, if these have the same number and the last one has no more; else 0. */
-function sizeOf(pages: readonly ListPage[]): number {
+function fullSizeOf(pages: readonly ListPage[]): number {
   const full = pages.slice(0, lastOf(pages).number - 1);
   const largest = largestOf(pages);
   return full.length > 0 && full.every((page) => recordsOn(page) === largest) ? largest : 0;
@@ -295,10 +309,11 @@ const largestOf = (pages: readonly ListPage[]): number => Math.max(...pages.map(
  * Whether two readings showed the same records, each of them once. If the first one was a single page, which is one moment, the
  * other one may show a record twice: a service may order equal dates in another way each time.
  */
-function showsSame(...readings: [readonly ListPage[], readonly ListPage[]]): boolean {
-  const [one, other] = [idsOf(readings[0]), idsOf(readings[1])];
+function showsSame(first: readonly ListPage[], second: readonly ListPage[]): boolean {
+  const one = idsOf(first);
+  const other = idsOf(second);
   const both = new Set([...one, ...other]);
   const isOnce = new Set(one).size === both.size && new Set(other).size === both.size;
-  const isPage = lastOf(readings[0]).number === 1;
+  const isPage = lastOf(first).number === 1;
   return (isOnce || isPage) && [one, other].every((ids) => ids.length === both.size);
 }

@@ -53,7 +53,7 @@ async function partsOf(
   query: PageQuery,
   { page, pages }: Extract<ListEnd, { kind: 'too-long' }>,
 ): Promise<Crowd | { kind: 'too-long'; parts: Part[] }> {
-  const { deps, most, span } = reader;
+  const { deps, lastCertain, span } = reader;
   if (page && !page.seconds.some((second) => second !== undefined)) {
     return { kind: 'failed', reason: 'a page shows none of these dates' };
   }
@@ -64,8 +64,8 @@ async function partsOf(
   // The list of the first part begins as this one does, so this page is its last one.
   const last = page && at !== undefined ? pageBefore(page, first.end) : undefined;
   const parts: Part[] = [
-    { span: first, guess: most, ...(last && { last }) },
-    { span: second, guess: pages - most },
+    { span: first, guess: lastCertain, last },
+    { span: second, guess: pages - lastCertain },
   ];
   return { kind: 'too-long', parts };
 }
@@ -122,9 +122,9 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
-  if (isWhole && total !== undefined && reader.size() >= total) return { kind: 'whole' };
-  const read = formatCount(reader.size());
-  if (total === undefined && reader.size() <= reader.most * pageSizeOf(reader.deps)) {
+  if (isWhole && total !== undefined && reader.seenCount() >= total) return { kind: 'whole' };
+  const read = formatCount(reader.seenCount());
+  if (total === undefined && reader.seenCount() <= reader.lastCertain * pageSizeOf(reader.deps)) {
     return { kind: 'changing', reason: `nothing proves that the ${read} reviews that were read are all` };
   }
   const held = total === undefined ? 'more' : `${formatCount(total)}, more`;

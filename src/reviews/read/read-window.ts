@@ -7,7 +7,7 @@ import { coveredSpans, enterSpan, type Gap, type GapKind, openGap } from '../../
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
-import { limitsOf, looksAtMost, type ReadDeps, type ReviewDeps } from '../review-deps.ts';
+import { limitsOf, type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../review-deps.ts';
 import { fetchPage, pageWithin } from './list-page.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Part, Proven } from './reader.ts';
@@ -89,10 +89,11 @@ export async function readSpans(
   const gaps: Gap[] = [];
   const failures: unknown[] = [];
   const limit = pLimit(spansAtATime);
-  const { seconds: longest, pages } = limitsOf(deps);
+  const { lists } = deps;
+  const { seconds: longest, pages: pagesAtMost } = limitsOf(deps);
   const seconds = spans.reduce((sum, { start, end }) => sum + end - start, 0);
   const present = secondOf(deps.now()) - justNow;
-  const left = { requests: requestsAtMost, halvings: halvingsAtMost * Math.ceil(seconds / longest), present };
+  const budget: Budget = { requests: requestsAtMost, halvings: halvingsAtMost * Math.ceil(seconds / longest) };
 
   /** Lists of the longest span have about the same number of pages; others are shorter. */
   const isLong = ({ start, end }: Span) => end - start > longest / 2;
@@ -104,19 +105,19 @@ export async function readSpans(
   async function read(part: Part): Promise<void> {
     if (failures.length > 0) return;
     const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
-    const guess = part.guess ?? (isLong(span) ? deps.pages.guess : 1);
+    const guess = part.guess ?? (isLong(span) ? lists.lastPageGuess : 1);
     const shown = await limit(async () => {
       const startedMs = deps.now().getTime();
       const end = await readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans)));
-      if (end.kind === 'failed') left.halvings -= Math.floor((deps.now().getTime() - startedMs) / halvingMs);
+      if (end.kind === 'failed') budget.halvings -= Math.floor((deps.now().getTime() - startedMs) / halvingMs);
       return end;
     });
-    if (isLong(span) && shown.kind === 'too-long') deps.pages.guess = pages - 1;
-    if (isLong(span) && shown.kind === 'proven') deps.pages.guess = Math.max(1, shown.pages);
+    if (isLong(span) && shown.kind === 'too-long') lists.lastPageGuess = pagesAtMost - 1;
+    if (isLong(span) && shown.kind === 'proven') lists.lastPageGuess = Math.max(1, shown.pages);
     const end = shown.kind === 'proven' ? await believed(shown) : shown;
-    left.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
+    budget.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
     if (end.kind === 'proven') await enter(end);
-    const parts = end.kind === 'proven' ? [] : partsAfter(span, end, left, deps.timeZone);
+    const parts = end.kind === 'proven' ? [] : partsAfter(span, end, budget, present, deps.timeZone);
     if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(span, end));
     if (span.end === part.span.end) return readAll(parts);
     // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
@@ -149,6 +150,9 @@ export async function readSpans(
   return joined(axis, unread);
 }
 
+/** What the reading of a window may still cost. */
+type Budget = { requests: number; halvings: number };
+
 type Unproven = Exclude<SpanEnd, { kind: 'proven' }>;
 
 /**
@@ -156,24 +160,20 @@ type Unproven = Exclude<SpanEnd, { kind: 'proven' }>;
  *
  * - A list that is too long has its own parts.
  * - What the service refuses or fails on, or shows other dates for, is halved, so that the gap is no larger than the
- *   obstacle. A service may refuse dates ahead of its clock: then the span is cut at `left.present`.
+ *   obstacle. A service may refuse dates ahead of its clock: then the span is cut at `present`.
  *
- * @param left what the window may still cost; a cut takes of it.
+ * @param budget a cut takes of it.
  * @returns none if the span is a gap.
  */
-function partsAfter(
-  span: Span,
-  end: Unproven,
-  left: { requests: number; halvings: number; present: number },
-  zone: string,
-): Part[] {
-  if (end.kind === 'too-long') return left.requests < 0 ? [] : end.parts;
-  const isAhead = end.kind === 'refused' && span.end > left.present;
+function partsAfter(span: Span, end: Unproven, budget: Budget, present: Second, zone: string): Part[] {
+  if (end.kind === 'too-long') return budget.requests < 0 ? [] : end.parts;
+  const isAhead = end.kind === 'refused' && span.end > present;
   const isFixed = end.kind === 'crowded' || end.kind === 'changing' || end.kind === 'doubted';
-  if (isFixed || left.halvings <= 0 || (isAhead && span.start >= left.present)) return [];
-  left.halvings -= 1;
-  const halves = isAhead ? cutSpan(span, left.present, zone) : halvesOf(span, zone);
-  return halves.map((half) => ({ span: half, ...(end.kind === 'failed' && { giveUpAfterMs: halfGiveUpMs }) }));
+  if (isFixed || budget.halvings <= 0 || (isAhead && span.start >= present)) return [];
+  budget.halvings -= 1;
+  const halves = isAhead ? cutSpan(span, present, zone) : halvesOf(span, zone);
+  const giveUpAfterMs = end.kind === 'failed' ? halfGiveUpMs : undefined;
+  return halves.map((half) => ({ span: half, giveUpAfterMs }));
 }
 
 const gapKinds = {
@@ -252,21 +252,21 @@ function voidsOf({ span, reviews, first, last }: Proven, present: Second): Span[
  */
 async function partsAgain(deps: ReadDeps, axis: Axis, read: Proven, voids: readonly Span[]): Promise<Part[]> {
   const { span, reviews, first, middle, last, ids } = read;
-  const { pages } = deps;
+  const { lists } = deps;
   if (reviews === 0 && voids.some(({ end }) => end < span.end)) return voids.map((one) => ({ span: one }));
 
-  let isCut = reviews > 0 && ids.size >= pages.longest && ids.size % roundNumber === 0;
-  pages.longest = Math.max(pages.longest, ids.size);
+  let isCut = reviews > 0 && ids.size >= lists.mostRecords && ids.size % roundNumber === 0;
+  lists.mostRecords = Math.max(lists.mostRecords, ids.size);
   for (const days of reviews === 0 ? halvesOf(span, deps.timeZone) : voids) {
     if (days.end - days.start <= longVoid) continue;
     // After sixteen looks in vain the service shows whole periods.
-    const isUsual = reviews < fewReviews ? pages.looks <= looksAtMost / 2 : pages.looks === 0;
+    const isUsual = reviews < fewReviews ? lists.voidLooks <= voidLooksAtMost / 2 : lists.voidLooks === 0;
     const isNormal = reviews >= fewReviews && (days.end - days.start) * reviews < 10 * (last - first);
     if (isCut || isUsual || isNormal) continue;
-    pages.looks -= 1;
-    const page = await pages.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
+    lists.voidLooks -= 1;
+    const page = await lists.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
     isCut = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
-    if (isCut) pages.looks = looksAtMost;
+    if (isCut) lists.voidLooks = voidLooksAtMost;
   }
   return isCut ? cutSpan(span, middle, deps.timeZone).map((half) => ({ span: half })) : [];
 }

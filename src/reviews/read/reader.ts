@@ -9,7 +9,12 @@ import { middleOf } from './window.ts';
  * A span to be read. `guess`: the page at which its list is expected to end. `last`: its last page, if another list has
  * shown it.
  */
-export type Part = Readonly<{ span: Span; guess?: number; last?: ListPage; giveUpAfterMs?: number }>;
+export type Part = Readonly<{
+  span: Span;
+  guess?: number | undefined;
+  last?: ListPage | undefined;
+  giveUpAfterMs?: number | undefined;
+}>;
 
 /** Lands a page: its reviews are true whether or not their span is proven. */
 export type Land = (page: ListPage) => Promise<unknown>;
@@ -24,7 +29,9 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
   const seen = new Map<string, Second | undefined>();
   const strays = new Set<string>();
   const landings: Promise<unknown>[] = [];
-  let [pages, requests, startedMs] = [0, 0, Number.POSITIVE_INFINITY];
+  let pages = 0;
+  let requests = 0;
+  let startedMs = Number.POSITIVE_INFINITY;
 
   async function ask(query: PageQuery, number: number, limit?: number): Promise<ListPage | Obstacle> {
     const page = await fetchPage(deps, query, number, limit);
@@ -53,11 +60,11 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     span,
     deps,
     /** The last page whose number is certain: page 30 may be a cap, with more behind it. */
-    most: limitsOf(deps).pages - 1,
+    lastCertain: limitsOf(deps).pages - 1,
     ask,
     take,
     /** How many different records were shown. */
-    size: () => seen.size,
+    seenCount: () => seen.size,
     hasSeen: (id: string) => seen.has(id),
     /**
      * Whether the list is of another period than the one asked for. One record of a hundred, or one of a day, may just be
@@ -70,17 +77,25 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
       await Promise.all(landings);
     },
     /**
-     * What was read. `ids`: all that were shown, also around the span. `reviews`: different ones dated within it.
-     * `startedAt`: when the first request was sent.
+     * What was read. `ids`: all that were shown, also around the span. `reviews`: different ones dated within it, with the
+     * dates of the `first`, the `middle` and the `last`. `startedAt`: when the first request was sent.
      */
     proven() {
       const dates = [...seen.values()].filter((second) => second !== undefined);
       const within = dates.filter((second) => second >= span.start && second < span.end).sort((a, b) => a - b);
-      const [reviews, first = span.end, last = span.end] = [within.length, within[0], within.at(-1)];
-      const middle = within[Math.floor(reviews / 2)] ?? middleOf(span);
-      const dated = { reviews, first, middle, last };
-      const [ids, startedAt] = [new Set(seen.keys()), new Date(startedMs)];
-      return { span, ids, ...dated, pages, requests, startedAt, readUntil: readUntil() };
+      const reviews = within.length;
+      return {
+        span,
+        ids: new Set(seen.keys()),
+        reviews,
+        first: within[0] ?? span.end,
+        middle: within[Math.floor(reviews / 2)] ?? middleOf(span),
+        last: within.at(-1) ?? span.end,
+        pages,
+        requests,
+        startedAt: new Date(startedMs),
+        readUntil: readUntil(),
+      };
     },
   };
 }
