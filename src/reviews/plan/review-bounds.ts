@@ -55,47 +55,62 @@ const emptyLists = 12;
 const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - listLimits.seconds, end });
 
 /**
- * Requests the overview (docs/interface.md, "Review overview") and keeps its bounds in the warehouse, within the
- * plausible dates. Every run of reviews begins with it.
+ * Requests the overview (docs/interface.md, "Review overview") and the newest review of the list, and keeps the dates that
+ * they name in the warehouse, within the plausible ones. Every run of reviews begins with it.
  *
- * It may be hours old, or a day off if the service computes it in another zone. So the bounds reach to the newest
- * review of the list too, and are wider by `zonesApart` if the list shows none. If there is no overview, or it names
- * no plausible first date, the bounds are those of the plausible dates. If it says that there are no reviews, and neither
- * the newest days nor the warehouse show one, the bounds are the last `emptyLists`.
- *
- * @returns the bounds, and the creation of the newest review that the list shows.
+ * @returns the bounds of all reviews (`boundsOf`), and the creation of the newest review that the list shows.
  * @throws ReviewSyncError if the clocks of the service and of this machine differ by more than a day, or the service
  *   reads dates in another zone.
  */
 export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest: Second | undefined }> {
-  const { start, end } = deps.plausible;
+  const { plausible } = deps;
+  const { db } = deps.warehouse;
   // What is written while the two are under way may be in neither; what a cache answers shows what was so before.
   const askedAt = deps.now();
   const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately(deps))]);
   const capturedAt = overview && overview.requestedAt < askedAt ? overview.requestedAt : askedAt;
   requireSameClock(overview?.serviceNow ?? askedAt, askedAt);
   if (newest !== undefined) await requireSameZone(deps, newest);
-  const clamp = (second: Second) => Math.min(Math.max(second, start), end - 1);
-  const [first, last] = [overview?.first_review_created_at, overview?.last_review_created_at].map(parseInstant);
-  const isNamed = first !== undefined && last !== undefined;
+
+  const first = parseInstant(overview?.first_review_created_at);
+  const last = parseInstant(overview?.last_review_created_at);
   // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
-  const held = isNamed ? [] : await storedDates(deps.warehouse.db);
+  const held = first === undefined || last === undefined ? await storedDates(db) : [];
   const dates = [first, last, newest, ...held].filter((date) => date !== undefined);
-  const iso = (second: Second) => (dates.length === 0 ? null : isoOf(clamp(second)));
-  if (overview || dates.length > 0) {
-    const bounds = { first: iso(Math.min(...dates)), last: iso(Math.max(...dates)) };
-    await recordOverview(deps.warehouse.db, { capturedAt, ...bounds });
-  }
-  // A list that is not in order shows an older review first.
-  const lastDate = last === undefined ? end : newest === undefined ? last + zonesApart : Math.max(newest, last);
-  const isBelieved = isNamed && first <= last;
+  const clamp = (second: Second) => isoOf(within(plausible, second));
+  if (dates.length > 0)
+    await recordOverview(db, { capturedAt, first: clamp(Math.min(...dates)), last: clamp(Math.max(...dates)) });
+  else if (overview) await recordOverview(db, { capturedAt, first: null, last: null });
+
   const areNone = overview?.first_review_created_at === null && overview.last_review_created_at === null;
   const isEmpty = areNone && newest === undefined && held.length === 0;
-  return {
-    start: isBelieved ? clamp(first - zonesApart) : isEmpty ? clamp(end - emptyLists * listLimits.seconds) : start,
-    end: clamp(lastDate) + 1,
-    newest,
-  };
+  return { ...boundsOf(plausible, { first, last, newest, isEmpty }), newest };
+}
+
+/** The second, or the nearest plausible one. */
+const within = ({ start, end }: Span, second: Second): Second => Math.min(Math.max(second, start), end - 1);
+
+/**
+ * The bounds of all reviews. The overview may be hours old, or a day off if the service computes it in another zone. So:
+ *
+ * - The start is `zonesApart` before the overview's first date. If the overview lacks a date, or its first is after its
+ *   last, the start is the first plausible date; if nothing says that there is a review, the beginning of the last `emptyLists` lists.
+ * - The end is the overview's last date or the newest review of the list, whichever is later; `zonesApart` later if the list
+ *   shows none. If the overview names no last date, it is the last plausible date.
+ *
+ * @param found.isEmpty the overview says that there are no reviews, and neither the newest days nor the warehouse show one.
+ */
+function boundsOf(
+  plausible: Span,
+  found: { first: Second | undefined; last: Second | undefined; newest: Second | undefined; isEmpty: boolean },
+): Span {
+  const { first, last, newest, isEmpty } = found;
+  let { start, end } = plausible;
+  if (first !== undefined && last !== undefined && first <= last) start = within(plausible, first - zonesApart);
+  else if (isEmpty) start = within(plausible, plausible.end - emptyLists * listLimits.seconds);
+  // A list that is not in order shows an older review first.
+  if (last !== undefined) end = newest === undefined ? last + zonesApart : Math.max(newest, last);
+  return { start, end: within(plausible, end) + 1 };
 }
 
 /**
