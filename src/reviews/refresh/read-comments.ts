@@ -27,7 +27,8 @@ const attemptsIfGone = 6;
  * @returns how many were read.
  */
 export async function readComments(deps: ReviewDeps): Promise<number> {
-  let [read, failures] = [0, 0];
+  let read = 0;
+  let failures = 0;
   const due = (await commentsDue(deps.warehouse.db, readAtMost)).filter(
     ({ attempts, triedAt }) => triedAt === null || isDueAgain(attempts, triedAt, deps.now()),
   );

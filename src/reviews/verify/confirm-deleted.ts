@@ -4,13 +4,16 @@ import { type Absent, countHeld, markDeleted } from '../../warehouse/reviews/abs
 import { askReview, untilDown } from '../refresh/ask-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
+/** How often a review must answer 404. */
+const passes = 2;
+
 /** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
 const fewDeleted = 20;
 
 /**
  * Asks by id about each review that a proven reading of its date did not show. "Not listed" alone never means deleted
- * (docs/service-facts.md), and a gateway may answer 404 for a few seconds: what is gone answers 404 twice, and before,
- * between and after the two passes the service knows by id what it lists.
+ * (docs/service-facts.md), and a gateway may answer 404 for a few seconds: what is gone answers 404 in two `passes`, and before,
+ * between and after them the service knows by id what it lists.
  *
  * @param options.mark marks what is gone as deleted, unless the service has lost more than half of what the warehouse
  *   holds: then the service itself is at fault.
@@ -32,7 +35,8 @@ export async function confirmDeleted(
 ): Promise<{ gone: Absent[]; unlisted: number; problems: string[] }> {
   if (absent.length === 0) return { gone: [], unlisted: 0, problems: [] };
   const problems: string[] = [];
-  let [unlisted, unknown] = [0, 0];
+  let unlisted = 0;
+  let unknown = 0;
   let reason = '';
 
   /** Asks about each of them. @returns those that the service answers 404 for. */
@@ -55,15 +59,17 @@ export async function confirmDeleted(
     return found;
   }
 
-  let gone = absent.slice();
-  for (const step of ['ask', 'ask again', 'check'] as const) {
-    const notKnown = gone.length > 0 ? await whyNotKnown(deps, gone.length, options.others) : undefined;
-    if (notKnown !== undefined) {
-      problems.push(notKnown);
-      gone = [];
-    }
-    if (step !== 'check') gone = await goneOf(gone);
+  /** None of them, if the service does not know by id what it lists: then it would answer 404 for anything. */
+  async function believed(missing: Absent[]): Promise<Absent[]> {
+    const why = missing.length > 0 ? await whyNotKnown(deps, missing.length, options.others) : undefined;
+    if (why === undefined) return missing;
+    problems.push(why);
+    return [];
   }
+
+  let gone = absent.slice();
+  for (let pass = 1; pass <= passes; pass += 1) gone = await goneOf(await believed(gone));
+  gone = await believed(gone);
   if (unknown > 0) problems.push(notAsked(unknown, reason));
   const held = await countHeld(deps.warehouse.db);
   // If not all are asked about, the same share of the others is taken for gone.

@@ -65,7 +65,8 @@ export async function verifyReviews(
   const report: Verification = { ...none, differences: [], repaired: false, problems: [] };
   const absent: Absent[] = [];
   const shown: number[] = [];
-  let [missed, done] = [0, 0];
+  let missed = 0;
+  let done = 0;
 
   const verifyWindow = async ({ span: window }: Window): Promise<void> => {
     const listed = await listedIn(deps, window, how);
@@ -105,8 +106,10 @@ export async function verifyReviews(
   }
   report.problems.push(...problems);
   if (missed > absent.length) {
-    const [many, some] = [missed, absent.length].map(formatCount);
-    report.problems.push(`${many} reviews are in no list, and only ${some} were asked about: verify a shorter range`);
+    report.problems.push(
+      `${formatCount(missed)} reviews are in no list, and only ${formatCount(absent.length)} were asked about: ` +
+        'verify a shorter range',
+    );
   }
   report.differences.sort((a, b) => ((a.day ?? '') < (b.day ?? '') ? -1 : 1));
   return { ...report, unlisted, repaired: repair && report.problems.length === 0 && report.unrepairable === 0 };
