@@ -23,27 +23,31 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
   const toDelete = absent.filter(({ hasWaited }) => hasWaited).map(({ code }) => code);
   const counts = { orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0 };
   if (rights.deletes === 'off' || toDelete.length === 0) return { counts };
-  const isNoneLeft = !rights.allowRemovals && !(await isAnyPresent(db, since));
-  const noneLeft = isNoneLeft ? failed('the shop shows none of the pushed orders any more') : undefined;
+  signal.throwIfAborted();
+  if (!rights.allowRemovals && !(await isAnyPresent(db, since))) {
+    const left = toDelete.map((code) => `${code} (the shop shows none of the pushed orders any more)`);
+    return { counts, problem: problemOf(left, true) };
+  }
 
   const left: string[] = [];
-  let isHeld = isNoneLeft;
+  let isHeld = false;
   for (const code of toDelete) {
     signal.throwIfAborted();
-    const end = noneLeft ?? (await deleteVanished(deps, code, rights));
+    const end = await deleteVanished(deps, code, rights);
     if (end.kind === 'failed') {
       isHeld ||= end.held !== undefined;
       left.push(`${code} (${end.held ? usedUp : end.reason})`);
     } else if (end.kind === 'deleted') counts.orders_deleted += 1;
     else if (end.kind === 'kept') counts.orders_deleted_kept += 1;
   }
-  if (left.length === 0) return { counts };
-  const problem =
-    `Gone from the shop and not deleted at the service: ${counted(left.length, 'order')}, such as ${left[0]}. ` +
-    'The next rescan tries again.' +
-    (isHeld ? ' If that is right, delete all of them now: review-sync sync reconcile --allow-removals' : '');
-  return { counts, problem };
+  return left.length === 0 ? { counts } : { counts, problem: problemOf(left, isHeld) };
 }
+
+/** @param left codes, each with the reason. @param mayBeRight whether a person may allow the deletions. */
+const problemOf = (left: readonly string[], mayBeRight: boolean) =>
+  `Gone from the shop and not deleted at the service: ${counted(left.length, 'order')}, such as ${left[0]}. ` +
+  'The next rescan tries again.' +
+  (mayBeRight ? ' If that is right, delete all of them now: review-sync sync reconcile --allow-removals' : '');
 
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
 async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights): Promise<Deletion> {
