@@ -1,7 +1,8 @@
 import type { ShopDatabase } from './open-database.ts';
 import { readApart } from './read-apart.ts';
 import type { RawRow } from './rows.ts';
-import { isUncomputable, rowsByKey, rowsOf, type ShopQuery, valuesOf } from './session.ts';
+import { rowsByKey, rowsOf, type ShopQuery, valuesOf } from './session.ts';
+import { isUncomputable } from './shop-errors.ts';
 
 /** A row of categories.sql or user_grades.sql. `fault`: it cannot be read, and why; then `row` has only its code. */
 export type CatalogRow = { row: RawRow; fault?: string };

@@ -2,8 +2,6 @@ import type { FoundColumn } from './driver.ts';
 import { type Column, type ColumnKind, contract, type QueryName } from './rows.ts';
 import type { SqlDialect } from './sql-text.ts';
 
-export { contract, type QueryName } from './rows.ts';
-
 const postgresTexts = ['text', 'varchar', 'bpchar', 'citext', 'name'] as const;
 const postgresIntegers = ['int8', 'int4', 'int2'];
 /** Not json: a text within JSON comes with its quotes. */

@@ -1,16 +1,15 @@
 import { counted } from '../base/counts.ts';
 import type { ShopDatabase } from './open-database.ts';
 import {
-  codesByCreation,
   databaseNow,
   type ExplainedStatement,
-  isShopTimeout,
-  isUncomputable,
   type OrderQueries,
+  orderKeys,
   rowsByKey,
   type ShopSession,
-  walkOrders,
+  sampleCodes,
 } from './session.ts';
+import { isShopCancelled, isUncomputable } from './shop-errors.ts';
 
 /** What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to". */
 export type QueryCost = ExplainedStatement & { purpose: string };
@@ -41,7 +40,7 @@ export async function explainQueries(
     } catch (error) {
       if (isUncomputable(error)) return;
       // The statement was explained before it was cancelled.
-      if (!isShopTimeout(error)) throw error;
+      if (!isShopCancelled(error)) throw error;
     }
     costs.push(...explained.map((one) => ({ ...one, purpose })));
   }
@@ -56,15 +55,15 @@ export async function explainQueries(
     rowsByKey(session, lines, 'order_code', codes),
   );
   await explain('find what changed in the last ten minutes', (session) =>
-    walkOrders(session, feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
+    orderKeys(session, feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
   );
   // Nearly all of the shop comes after it.
-  const [oldest = ''] = await read((session) => codesByCreation(session, orders, 'oldest', 1));
+  const [oldest = ''] = await read((session) => sampleCodes(session, orders, 'oldest', 1));
   await explain('go on with a first push by code', (session) =>
-    walkOrders(session, orders, { axis: 'code', after: { at: '', code: oldest }, size }),
+    orderKeys(session, orders, { axis: 'code', after: { at: '', code: oldest }, size }),
   );
   await explain('rescan orders by created_at', (session) =>
-    walkOrders(session, orders, { axis: 'created', after: minutesAgo(60 * 1440), before: now, size }),
+    orderKeys(session, orders, { axis: 'created', after: minutesAgo(60 * 1440), before: now, size }),
   );
   return costs;
 }

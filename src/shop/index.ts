@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import { readCatalog } from './catalog.ts';
-import type { QueryName } from './contract.ts';
 import type { ShopFacts } from './driver.ts';
 import { explainQueries, type QueryCost } from './explain-queries.ts';
 import { openDatabase, type ShopDatabaseOptions } from './open-database.ts';
@@ -15,7 +14,9 @@ import {
 } from './orders.ts';
 import { openQueries } from './queries.ts';
 import { readApart, readPageInParts } from './read-apart.ts';
-import { codesByCreation, databaseNow, isUncomputable, keylessRows, rowsOf } from './session.ts';
+import type { QueryName } from './rows.ts';
+import { databaseNow, keylessRows, rowsOf, sampleCodes } from './session.ts';
+import { isUncomputable } from './shop-errors.ts';
 import { namesIn } from './sql-text.ts';
 import { readTables } from './tables.ts';
 
@@ -44,7 +45,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
     );
 
   const ofSample = (which: 'newest' | 'oldest') =>
-    read((session, ofOrders) => codesByCreation(session, ofOrders.orders, which, sampleSize));
+    read((session, ofOrders) => sampleCodes(session, ofOrders.orders, which, sampleSize));
 
   return {
     /** The SQL of the shop's database. */

@@ -4,7 +4,8 @@ import { connectionOptions } from './mysql/mysql-url.ts';
 import { mysqlWords } from './mysql/mysql-words.ts';
 import { openPostgres } from './postgres/postgres-driver.ts';
 import { postgresWords } from './postgres/postgres-words.ts';
-import { cancelledError, type ReadOptions, type ShopSession, statementSeconds } from './session.ts';
+import type { ReadOptions, ShopSession } from './session.ts';
+import { cancelledError, statementSeconds } from './shop-errors.ts';
 import type { SqlDialect } from './sql-text.ts';
 
 export type ShopDatabase = ReturnType<typeof openDatabase>;

@@ -1,15 +1,15 @@
 import { isTooLong } from '../base/codes.ts';
 import type { RawRow } from './rows.ts';
 import {
-  codesByCreation,
   type OrderKey,
   type OrderPage,
   type OrderQueries,
   type OrderRange,
+  orderKeys,
   rowsByKey,
   type ShopSession,
+  sampleCodes,
   valuesOf,
-  walkOrders,
 } from './session.ts';
 
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
@@ -30,13 +30,14 @@ export async function readOrderPage(
   { orders, feed }: OrderQueries,
   range: OrderRange,
 ): Promise<OrderPage> {
-  const walked = await walkOrders(session, range.axis === 'updated' && feed ? feed : orders, range);
+  const walked = await orderKeys(session, range.axis === 'updated' && feed ? feed : orders, range);
   const newest = new Map<string, OrderKey>();
   for (const key of walked.filter(({ code }) => !isTooLong(code))) {
     newest.delete(key.code);
     newest.set(key.code, key);
   }
-  const [keys, last] = [[...newest.values()], walked.at(-1)];
+  const keys = [...newest.values()];
+  const last = walked.at(-1);
   return last === undefined || walked.length < range.size ? { keys } : { keys, next: last };
 }
 
@@ -82,7 +83,7 @@ export async function findLinesFault(
   session: ShopSession,
   { orders, lines }: OrderQueries,
 ): Promise<string | undefined> {
-  const newest = await codesByCreation(session, orders, 'newest', sampleSize);
+  const newest = await sampleCodes(session, orders, 'newest', sampleSize);
   const found = await rowsByKey(session, lines, 'order_code', newest);
   if (newest.length === 0 || found.size > 0) return undefined;
   const others = await valuesOf(session, lines, 'order_code', 'where w.order_code is not null limit 1');

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { describeError, ReviewSyncError, UsageError } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
 import { packagePath } from '../base/package-path.ts';
-import { columnFaults, contract, type QueryName } from './contract.ts';
+import { columnFaults } from './column-faults.ts';
 import type { FoundColumn } from './driver.ts';
 import type { ShopDatabase } from './open-database.ts';
+import { contract, type QueryName } from './rows.ts';
 import type { OrderQueries, ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { withSince } from './sql-text.ts';
 

@@ -1,6 +1,6 @@
 import { describeWithHint } from '../base/errors.ts';
 import { sleep } from '../base/timeout.ts';
-import { isShopConflict, isShopFault, isShopTimeout, statementSeconds } from './session.ts';
+import { isShopCancelled, isShopConflict, isShopFault, statementSeconds } from './shop-errors.ts';
 
 /** Keys that a statement names. */
 const keysAtOnce = 500;
@@ -8,8 +8,8 @@ const keysAtOnce = 500;
 /** The limit with which slow rows are searched for. One order takes some milliseconds. */
 const searchSeconds = 2;
 
-/** Slow keys before any other key was read, from which on the shop is slow, and not a row. */
-const slowAtMost = 3;
+/** If so many single keys were cancelled before any other key was read, the shop is slow, and not a row. */
+const cancelledAtMost = 3;
 
 /**
  * Reads the rows of these keys so that a bad one costs only itself: one that the database cannot compute, that takes too long,
@@ -27,7 +27,7 @@ export async function readApart<T>(
   faulty: (key: string, why: string) => T,
 ): Promise<T[]> {
   let isAnyRead = false;
-  let slow = 0;
+  let cancelled = 0;
 
   async function readSome(some: readonly string[], seconds: number): Promise<T[]> {
     try {
@@ -36,15 +36,15 @@ export async function readApart<T>(
       return found;
     } catch (error) {
       if (!isShopFault(error)) throw error;
-      const isSlow = isShopTimeout(error);
+      const isCancelled = isShopCancelled(error);
       const [key] = some;
       if (some.length > 1 || key === undefined) {
         const middle = Math.ceil(some.length / 2);
-        const limit = isSlow ? searchSeconds : seconds;
+        const limit = isCancelled ? searchSeconds : seconds;
         return [...(await readSome(some.slice(0, middle), limit)), ...(await readSome(some.slice(middle), limit))];
       }
-      if (isSlow) slow += 1;
-      if (isSlow && !isAnyRead && slow === slowAtMost) throw error;
+      if (isCancelled) cancelled += 1;
+      if (isCancelled && !isAnyRead && cancelled === cancelledAtMost) throw error;
       return [faulty(key, describeWithHint(error))];
     }
   }
@@ -66,12 +66,16 @@ export async function readPageInParts<Page>(
   signal: AbortSignal,
   read: (size: number) => Promise<Page>,
 ): Promise<Page> {
-  for (let [some, pauseMs] = [size, 500]; ; [some, pauseMs] = [Math.ceil(some / 10), pauseMs * 2]) {
+  let some = size;
+  let pauseMs = 500;
+  for (;;) {
     try {
       return await read(some);
     } catch (error) {
       if (!isShopConflict(error) || some === 1) throw error;
-      await sleep(pauseMs, signal);
     }
+    await sleep(pauseMs, signal);
+    some = Math.ceil(some / 10);
+    pauseMs *= 2;
   }
 }

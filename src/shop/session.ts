@@ -1,9 +1,8 @@
 import { longestCode } from '../base/codes.ts';
-import { ReviewSyncError } from '../base/errors.ts';
-import type { QueryName } from './contract.ts';
 import type { ColumnType, DriverConnection, SqlWords, StatementPlan } from './driver.ts';
 import { earliestLocalFrom, instantOfLocal, localOfInstant } from './local-time.ts';
-import type { RawRow } from './rows.ts';
+import type { QueryName, RawRow } from './rows.ts';
+import { cancelledError, uncomputableError } from './shop-errors.ts';
 import { withSince } from './sql-text.ts';
 
 /** A shop query that was checked against the contract. */
@@ -30,15 +29,15 @@ export type OrderAxis = 'updated' | 'created' | 'code';
 export type OrderPosition = OrderKey;
 
 /**
- * One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). `isByCode`: the
- * orders since `after.at` in the order of their codes, so that the walk ends although dates may move with the clock.
+ * One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). `inCodeOrder`:
+ * the orders since `after.at` in the order of their codes, so that the walk ends although dates may move with the clock.
  */
 export type OrderRange = Readonly<{
   axis: OrderAxis;
   after: OrderPosition;
   before?: string | undefined;
   size: number;
-  isByCode?: boolean;
+  inCodeOrder?: boolean;
 }>;
 
 /** The orders of one page. `next`: where the next page starts; absent after the last page. */
@@ -114,7 +113,7 @@ export async function valuesOf(session: ShopSession, query: ShopQuery, column: s
  * One page of orders in the order of (date, code) or of the code: one bounded statement if an index serves. A code of
  * changed_orders.sql comes as often as it changed.
  */
-export async function walkOrders(
+export async function orderKeys(
   session: ShopSession,
   orders: ShopQuery,
   { axis, ...range }: OrderRange,
@@ -133,24 +132,25 @@ export async function walkOrders(
   return (await valuesOf(session, orders, 'code', rest)).map((code) => ({ at: '', code }));
 }
 
-/** The next `size` rows after the position by (date, code). `isByCode`: the rows from `after.at` on, by their codes. */
+/** The next `size` rows after the position by (date, code). `inCodeOrder`: the rows from `after.at` on, by their codes. */
 async function walkDates(
   session: ShopSession,
   query: ShopQuery,
   name: string,
-  { after, before, size, isByCode = false }: Omit<OrderRange, 'axis'>,
+  { after, before, size, inCodeOrder = false }: Omit<OrderRange, 'axis'>,
 ): Promise<OrderKey[]> {
   const { words, zone } = session;
-  const [date, code] = [typeOf(query, name), typeOf(query, 'code')];
+  const date = typeOf(query, name);
+  const code = typeOf(query, 'code');
   const isFirst = after.code === '';
   const instant = after.at === '-infinity' ? `${firstDate}Z` : after.at;
   // A page goes on where the one before it ended. A first page, or one by code, includes what clocks that go back repeat.
   const from =
-    (isFirst || isByCode) && date.read === 'local date'
+    (isFirst || inCodeOrder) && date.read === 'local date'
       ? earliestLocalFrom(instant, zone)
       : dateAs(session, date, instant);
   const laterCode = `w.code > ${words.keyLiteral(code.type, after.code) ?? 'null'}`;
-  const later = isByCode ? laterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${laterCode}`;
+  const later = inCodeOrder ? laterCode : `${words.compare(date, `w.${name}`, '>', from)} or ${laterCode}`;
   const body = withSince(query.body, words.since(date.read, from), words.dialect);
   const rows = await run(
     session,
@@ -158,7 +158,7 @@ async function walkDates(
     `${words.select} ${shown(session, query, [name, 'code'])} from ${body} w
      where ${words.hasCode(code.type)} and ${words.compare(date, `w.${name}`, '>=', from)}
        ${before === undefined ? '' : `and ${compare(session, query, name, '<', before)}`} ${isFirst ? '' : `and (${later})`}
-     order by ${isByCode ? '' : `w.${name}, `}w.code limit ${size}`,
+     order by ${inCodeOrder ? '' : `w.${name}, `}w.code limit ${size}`,
   );
   return rows.map((row) => {
     const at = textOf(session, date, row[name]) ?? '';
@@ -166,7 +166,8 @@ async function walkDates(
   });
 }
 
-export async function codesByCreation(
+/** The codes of the newest or the oldest orders. */
+export async function sampleCodes(
   session: ShopSession,
   orders: ShopQuery,
   which: 'newest' | 'oldest',
@@ -212,7 +213,7 @@ async function run(session: ShopSession, query: ShopQuery, statement: string): P
     const sqlState = words.dataFaultOf(error);
     throw sqlState === undefined
       ? cancelledError(words, `${query.name}.sql`, error, seconds)
-      : uncomputable(query, sqlState);
+      : uncomputableError(query.name, sqlState);
   });
   if (cost) cost.seconds = (performance.now() - begun) / 1000;
   return rows;
@@ -243,73 +244,8 @@ const hasDate = (session: ShopSession, query: ShopQuery, name: string) =>
   `${compare(session, query, name, '>=', `${firstDate}Z`)} and ${compare(session, query, name, '<', `${endOfDates}Z`)}`;
 
 /** Dates that are within the years 1 to 9999 in every time zone. */
-const [firstDate, endOfDates] = ['0001-01-03T00:00:00.000000', '9999-12-29T00:00:00.000000'];
+const firstDate = '0001-01-03T00:00:00.000000';
+const endOfDates = '9999-12-29T00:00:00.000000';
 
 const typeOf = (query: ShopQuery, column: string): ColumnType =>
   query.columns.get(column) ?? { type: 'text', read: 'text' };
-
-/** The usual conditions of a row that cannot be computed, by SQLSTATE. The database's message quotes the value. */
-const conditions: Readonly<Record<string, string>> = {
-  '21000': 'a subquery gives more than one row',
-  '22003': 'a number is out of the range of its type',
-  '22007': 'a text is not a date',
-  '22012': 'a division by zero',
-  '22021': 'a code or a text has a character that the character set of a column lacks',
-  '22032': 'a text is not the JSON that is expected',
-  '22P02': 'a text cannot be read as the type that it is cast to',
-};
-
-const uncomputable = ({ name }: ShopQuery, sqlState: string) =>
-  new ReviewSyncError(
-    'shop-query',
-    `${name}.sql: a row cannot be read: ${conditions[sqlState] ?? 'a value cannot be computed'} (SQLSTATE ${sqlState})`,
-    { hint: 'Correct the row, or let the query give null or false for it.' },
-  );
-
-/**
- * Seconds that one statement may run. Replicas cancel longer ones, and a statement that takes longer reads far more
- * than a run needs.
- */
-export const statementSeconds = 30;
-
-/**
- * The error of a statement that was cancelled, or the error itself. The database does not say whether it was for our limit or
- * for a shorter one of its user. What a standby cancels may pass if it is shorter, or later.
- *
- * @param what the file, or what else was read. @param seconds the limit of the statement.
- */
-export function cancelledError(words: SqlWords, what: string, error: unknown, seconds = statementSeconds): unknown {
-  if (words.isConflict(error))
-    return new ReviewSyncError(
-      'shop-conflict',
-      `${what}: the shop's standby cancelled a statement (conflict with recovery)`,
-      {
-        hint: 'It happens less with hot_standby_feedback = on, or a longer max_standby_streaming_delay, on the standby.',
-      },
-    );
-  if (!words.isTimeout(error)) return error;
-  return new ReviewSyncError(
-    'shop-timeout',
-    `${what}: one statement took longer than ${seconds} s, or than a limit of the database`,
-    {
-      hint:
-        'review-sync doctor measures the shop queries, and names the index that helps; docs/connecting.md shows a change ' +
-        'feed. ORDER_BATCH_SIZE is how many orders one statement looks for.',
-    },
-  );
-}
-
-const hasCode = (error: unknown, ...codes: readonly string[]) =>
-  error instanceof ReviewSyncError && codes.includes(error.code);
-
-/** Whether a standby cancelled a statement. */
-export const isShopConflict = (error: unknown) => hasCode(error, 'shop-conflict');
-
-/** Whether a statement was cancelled, because it took too long or by a standby. */
-export const isShopTimeout = (error: unknown) => hasCode(error, 'shop-timeout', 'shop-conflict');
-
-/** Whether the database cannot compute a row. */
-export const isUncomputable = (error: unknown) => hasCode(error, 'shop-query');
-
-/** Whether one row may be to blame: the same statement on other rows may pass. */
-export const isShopFault = (error: unknown) => isShopTimeout(error) || isUncomputable(error);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { contract } from '../../src/shop/contract.ts';
+import { contract } from '../../src/shop/rows.ts';
 import { line, type OrderWorld, order, orderTest as test, writeQueries } from '../harness/order-world.ts';
 
 /** Values in SQL, one after the other, of each column of orders.sql that is sent. */

@@ -223,7 +223,7 @@ describe.each(shopServers)('$name', (server) => {
     await database.run(`insert into o values ('B', '2025-11-02 01:05:00', '2025-11-02 01:05:00', 1, null)`);
     const { keys } = await shop.orderCodes({ axis: 'updated', after: start, size: 9 });
     expect(keys.map(({ code }) => code).toSorted()).toEqual(['A', 'B']);
-    const next = await shop.orderCodes({ axis: 'updated', after: { ...start, code: 'A' }, size: 9, isByCode: true });
+    const next = await shop.orderCodes({ axis: 'updated', after: { ...start, code: 'A' }, size: 9, inCodeOrder: true });
     expect(next.keys.map(({ code }) => code)).toEqual(['B']);
   });
 });

@@ -82,7 +82,7 @@ describe.each(shopServers)('$name', (server) => {
         }
         const since = kind === 'local' ? '2026-02-28T15:03:00.000000Z' : '2026-03-01T00:03:00.000000Z';
         const byCode = await walked(({ code }) =>
-          shop.orderCodes({ axis: 'updated', after: { at: since, code }, size, isByCode: true }),
+          shop.orderCodes({ axis: 'updated', after: { at: since, code }, size, inCodeOrder: true }),
         );
         expect(byCode.toSorted()).toEqual(codes.slice(15).toSorted());
       }

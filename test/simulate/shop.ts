@@ -107,16 +107,16 @@ export function createShop(
     orderQueriesHash: async () => 'always the same',
     orderCodes: (range: OrderRange) =>
       reading(`codes by ${range.axis} after ${range.after.at}`, () => {
-        const { axis, after, before, isByCode } = range;
+        const { axis, after, before, inCodeOrder } = range;
         const created: Moment = (one) => one.createdMs;
         // As `iso` writes it, without which two orders of one millisecond on a page come again and again.
         const dateOf: Moment = axis === 'updated' ? (one) => Math.floor(one.updatedMs) : created;
         const fromMs = after.at === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(after.at);
         const isIn = (one: ShopOrder) =>
-          isByCode ? dateOf(one) > fromMs : before === undefined || dateOf(one) < Date.parse(before);
+          inCodeOrder ? dateOf(one) > fromMs : before === undefined || dateOf(one) < Date.parse(before);
         if (axis === 'code') return page(all(), range, 0, () => 0, created);
         const orders = all().filter(isIn);
-        return isByCode ? page(orders, range, 0, () => 0, created) : page(orders, range, fromMs, dateOf);
+        return inCodeOrder ? page(orders, range, 0, () => 0, created) : page(orders, range, fromMs, dateOf);
       }),
     orders: (codes: readonly string[]) =>
       codes.length === 0

@@ -5,12 +5,11 @@ import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts
 import { packagePath } from '../../base/package-path.ts';
 import { readCatalogRows } from '../../orders/catalog/catalog.ts';
 import { desiredOrder } from '../../orders/plan/desired-order.ts';
-import type { QueryName } from '../../shop/contract.ts';
 import type { ShopFacts } from '../../shop/driver.ts';
 import type { Shop } from '../../shop/index.ts';
 import { keylessAtMost, type RawOrder } from '../../shop/orders.ts';
-import { type RawRow, type Read, readCategory, readOrder, readUserGrade } from '../../shop/rows.ts';
-import { isShopTimeout } from '../../shop/session.ts';
+import { type QueryName, type RawRow, type Read, readCategory, readOrder, readUserGrade } from '../../shop/rows.ts';
+import { isShopCancelled } from '../../shop/shop-errors.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { CatalogKind } from '../../warehouse/orders/catalog-links.ts';
 import { checkQueryCosts } from './check-query-costs.ts';
@@ -145,7 +144,7 @@ async function keylessOrders(shop: Shop): Promise<Finding[]> {
   try {
     return keylessRows(await shop.keylessOrders());
   } catch (error) {
-    if (!isShopTimeout(error)) throw error;
+    if (!isShopCancelled(error)) throw error;
     const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
     return [warning(what, 'run the query by hand with: where code is null')];
   }

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { makeFolder } from '../../base/make-folder.ts';
 import { packagePath } from '../../base/package-path.ts';
-import type { QueryName } from '../../shop/contract.ts';
+import type { QueryName } from '../../shop/rows.ts';
 import { renameTables, type SqlDialect } from '../../shop/sql-text.ts';
 import type { ShopTable, ShopTables } from '../../shop/tables.ts';
 

@@ -113,13 +113,13 @@ async function readChanges(
   { batchSize: size }: ChangedOptions,
 ): Promise<Batch<ChangedState>> {
   const axis = state.isByCode ? 'code' : 'updated';
-  const page = await shop.orderCodes({ axis, after, size, isByCode: state.isAhead === true });
+  const page = await shop.orderCodes({ axis, after, size, inCodeOrder: state.isAhead === true });
   const codes = page.keys.map(({ code }) => code);
   const newest = page.keys.at(-1)?.at ?? state.newest;
   if (state.isByCode || page.next === undefined) return { codes, state: { ...state, next: page.next, newest } };
   const { code } = page.next;
   if (state.isAhead) return { codes, state: { ...state, next: { at: after.at, code }, newest } };
   const isAhead = Date.parse(page.next.at) > Date.parse(state.shopNow);
-  const next = isAhead ? { at: state.shopNow, code: '' } : page.next;
-  return { codes, state: { ...state, next, newest, ...(isAhead && { isAhead }) } };
+  if (!isAhead) return { codes, state: { ...state, next: page.next, newest } };
+  return { codes, state: { ...state, next: { at: state.shopNow, code: '' }, newest, isAhead } };
 }
