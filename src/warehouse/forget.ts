@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { recount } from './bi/recount.ts';
 import { type Db, listOf, valuesOf, write } from './index.ts';
+import { authorColumns } from './reviews/review-columns.ts';
 
 /** Whose data is meant: a customer, the customer of some orders, or both. */
 export type Whose = {
@@ -102,10 +103,7 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
       ))
       where id = any(${found.comments})`;
     await write(trx)`
-      update warehouse.reviews
-      set user_id = null, user_code = null, user_name = null, message = null, code = null, order_code = null,
-        sub_order_code = null, product_options = null, images = null, videos = null, options = null, extra = '{}'
-      where id = any(${reviews})`;
+      update warehouse.reviews set ${sql.join(emptied)}, extra = '{}' where id = any(${reviews})`;
     await write(trx)`delete from sync.comments_due where review_id = any(${reviews})`;
     await write(trx)`
       update sync.dead_letters set reason = case when is_discarded then reason else ${forgotten} end, payload = 'null'
@@ -125,6 +123,8 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
   await write(db)`analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links, sync.order_links`;
   return traces;
 }
+
+const emptied = Object.keys(authorColumns).map((column) => sql`${sql.ref(column)} = null`);
 
 const spaces = sql`E' \\t\\r\\n'`;
 

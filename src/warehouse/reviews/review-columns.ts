@@ -1,5 +1,20 @@
 import { storableRecord } from '../../base/json-text.ts';
 
+/** What the author of a review wrote, or what leads to the author: `forget` empties these columns. */
+export const authorColumns = {
+  code: 'text',
+  user_id: 'bigint',
+  user_code: 'text',
+  user_name: 'text',
+  message: 'text',
+  order_code: 'text',
+  sub_order_code: 'text',
+  product_options: 'jsonb',
+  images: 'jsonb',
+  videos: 'jsonb',
+  options: 'jsonb',
+} as const;
+
 /**
  * The columns of `warehouse.reviews` that hold the field of a review with the same name (docs/interface.md, "Review"),
  * and their types. This is the only list of them: `land_reviews.sql` is filled in from it. Every other field of a
@@ -7,12 +22,7 @@ import { storableRecord } from '../../base/json-text.ts';
  */
 export const reviewColumns = {
   id: 'bigint',
-  code: 'text',
   display: 'boolean',
-  user_id: 'bigint',
-  user_code: 'text',
-  user_name: 'text',
-  message: 'text',
   score: 'smallint',
   created_at: 'timestamptz',
   updated_at: 'timestamptz',
@@ -25,17 +35,12 @@ export const reviewColumns = {
   plus_likes_count: 'integer',
   comments_count: 'integer',
   source: 'text',
-  order_code: 'text',
-  sub_order_code: 'text',
   store_order: 'boolean',
   store_name: 'text',
   third_party_name: 'text',
   sub_brand_id: 'bigint',
   tag_name: 'text',
-  product_options: 'jsonb',
-  images: 'jsonb',
-  videos: 'jsonb',
-  options: 'jsonb',
+  ...authorColumns,
 } as const;
 
 /**
