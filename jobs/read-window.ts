@@ -3,11 +3,12 @@ import { reviewDeps } from '../src/app/deps.ts';
 import { readWindow } from '../src/reviews/read/read-window.ts';
 import type { StepJob } from '../src/runs/job.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
+import { axes } from '../src/warehouse/reviews/coverage.ts';
 import { parsePayload } from './payload.ts';
 
 /** A window, and what to look for in it beside the reviews. */
 const shape = v.object({
-  axis: v.picklist(['created', 'updated']),
+  axis: v.picklist(axes),
   span: v.object({ start: v.number(), end: v.number() }),
   findAbsent: v.exactOptional(v.literal(true)),
 });

@@ -5,9 +5,9 @@ import { listLimits } from '../../src/reviews/limits.ts';
 import { newestOf } from '../../src/reviews/plan/review-bounds.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { readSpans } from '../../src/reviews/read/read-window.ts';
-import type { Axis } from '../../src/reviews/read/window.ts';
 import { openLists, type ReadDeps } from '../../src/reviews/review-deps.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
+import type { Axis } from '../../src/warehouse/reviews/coverage.ts';
 import { testSeed } from '../harness/sampled.ts';
 import { type LastPage, listModel, type ModelReview, type Mood, usualMood } from './list-model.ts';
 

@@ -15,10 +15,9 @@ import {
 } from '../../base/time/span.ts';
 import type { ReviewOverview } from '../../review-api/index.ts';
 import { heldIn, storedDates } from '../../warehouse/reviews/absent-reviews.ts';
-import { namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
+import { type Axis, namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { justNow, listLimits } from '../limits.ts';
 import { fetchPage, obstacleOf, type PageQuery, requireAnotherList } from '../read/list-page.ts';
-import type { Axis } from '../read/window.ts';
 import type { PageDeps, ReviewDeps } from '../review-deps.ts';
 import { planWindows } from './plan-windows.ts';
 

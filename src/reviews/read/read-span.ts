@@ -1,10 +1,11 @@
 import { formatCount } from '../../base/counts.ts';
 import type { Second, Span } from '../../base/time/span.ts';
+import type { Axis } from '../../warehouse/reviews/coverage.ts';
 import { limitsOf, pageSizeOf, type ReadDeps } from '../review-deps.ts';
 import type { ListPage, Obstacle, PageQuery } from './list-page.ts';
 import { isRising, type ListEnd, readList } from './read-list.ts';
 import { type Land, openReader, type Part, type Proven, type Reader } from './reader.ts';
-import { type Axis, cutSpan, middleOf } from './window.ts';
+import { cutSpan, middleOf } from './window.ts';
 
 /**
  * How the reading of a span ends.

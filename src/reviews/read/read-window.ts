@@ -3,7 +3,14 @@ import type { Counts } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { isoOf, partBefore, type Second, type Span, secondOf, without } from '../../base/time/span.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
-import { coveredSpans, enterSpan, type Gap, type GapKind, openGap } from '../../warehouse/reviews/coverage.ts';
+import {
+  type Axis,
+  coveredSpans,
+  enterSpan,
+  type Gap,
+  type GapKind,
+  openGap,
+} from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
@@ -11,7 +18,7 @@ import { limitsOf, type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../re
 import { fetchPage, pageWithin } from './list-page.ts';
 import { readSpan, type SpanEnd } from './read-span.ts';
 import type { Land, Part, Proven } from './reader.ts';
-import { type Axis, cutSpan, halvesOf, type Window } from './window.ts';
+import { cutSpan, halvesOf, type Window } from './window.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is

@@ -1,8 +1,6 @@
 import { localPeriod, type Second, type Span, shortestEnd } from '../../base/time/span.ts';
 import type { Axis } from '../../warehouse/reviews/coverage.ts';
 
-export type { Axis };
-
 /** A period of reviews to be read, over the date that `axis` names. */
 export type Window = Readonly<{ axis: Axis; span: Span }>;
 

@@ -4,7 +4,8 @@ import { isoOf, type Second, type Span, secondOf } from '../../base/time/span.ts
 import { type Db, isAny, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
 /** Which date of the reviews a span is over. */
-export type Axis = 'created' | 'updated';
+export const axes = ['created', 'updated'] as const;
+export type Axis = (typeof axes)[number];
 
 /**
  * The spans of the axis that were read completely, in ascending order; spans that touch are joined.
@@ -25,7 +26,8 @@ export async function coveredSpans(
 
 /** Whether the second was read by creation, and the warehouse holds a review of it. */
 export const isSecondRead = (db: Db, second: Second): Promise<boolean> => {
-  const [start, end] = [isoOf(second), isoOf(second + 1)];
+  const start = isoOf(second);
+  const end = isoOf(second + 1);
   return isAny(db)`
     select from sync.export_windows where axis = 'created' and start_at <= ${start} and end_at >= ${end}
       and exists (select from warehouse.reviews where created_at >= ${start} and created_at < ${end}) limit 1`;
@@ -51,7 +53,8 @@ export type Entry = {
  */
 export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt, absent } = entry;
-  const [start, end] = [isoOf(span.start), isoOf(span.end)];
+  const start = isoOf(span.start);
+  const end = isoOf(span.end);
   const enter = (at: Db, when = sql`true`) =>
     write(at)`
       insert into sync.export_windows
