@@ -50,7 +50,8 @@ export function connectionsOfBrand(pool: pg.Pool, brand: string, most: number): 
   };
 
   async function connect(): Promise<pg.PoolClient> {
-    const [connected, released] = [Promise.withResolvers<pg.PoolClient>(), Promise.withResolvers<void>()];
+    const connected = Promise.withResolvers<pg.PoolClient>();
+    const released = Promise.withResolvers<void>();
     const hold = async () => {
       connected.resolve(await pool.connect());
       await released.promise;

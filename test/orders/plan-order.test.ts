@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sentRequests } from '../../src/orders/compare/show-order.ts';
+import { wireRequests } from '../../src/orders/compare/show-order.ts';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import type { LineLink } from '../../src/orders/plan/match-lines.ts';
 import { isDifferent, withoutPersonalData } from '../../src/orders/plan/order-difference.ts';
@@ -98,7 +98,7 @@ const bodyOf = (given: Given) =>
   plan(given)
     .requests.flatMap((request) => (request.kind === 'post order' ? [request.body] : []))
     .at(-1);
-const requestsOf = (given: Given) => sentRequests(plan(given), difference(given).orderId);
+const requestsOf = (given: Given) => wireRequests(plan(given), difference(given).orderId);
 const fieldsOf = (given: Given) => difference(given).fields.map(({ field }) => field);
 
 describe('the fields of an order', () => {

@@ -29,7 +29,7 @@ import {
 import { recordOf } from '../../src/orders/push/record.ts';
 import { findOrder, learn, type Result, sendAll } from '../../src/orders/push/send.ts';
 import { absent, openBreaker, openRequests, type Sent } from '../../src/orders/requests.ts';
-import { inPages } from '../../src/orders/select/orders-by-day.ts';
+import { inSlices } from '../../src/orders/select/orders-by-day.ts';
 import {
   AuthenticationError,
   type CallOptions,
@@ -484,7 +484,7 @@ test('a batch of 1,001 orders is three steps, and as many pages that are read', 
   const codes = Array.from({ length: 1001 }, (_, n) => `O${n}`);
   const { steps } = stepsOf({ codes, state: {} });
   const shop = { orders: async (some: readonly string[]) => some.map((code) => ({ order: { code }, lines: [] })) };
-  const pages = (await Array.fromAsync(inPages(shop, codes))).map((page) => page.map(({ order }) => order.code));
+  const pages = (await Array.fromAsync(inSlices(shop, codes))).map((page) => page.map(({ order }) => order.code));
   for (const parts of [steps.map((step) => step.codes), pages]) {
     expect(parts.map((part) => part.length)).toEqual([500, 500, 1]);
     expect(parts.flat()).toEqual(codes);

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type SentRequest, showOrder } from '../../src/orders/compare/show-order.ts';
+import { type WireRequest, showOrder } from '../../src/orders/compare/show-order.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { encodeParams } from '../../src/review-api/http/send.ts';
 import { optionPairs } from '../../src/review-api/resources/resource.ts';
@@ -62,7 +62,7 @@ function textOf(method: string, path: string, form: URLSearchParams): string {
   return [`${method} ${path}`, ...fields.sort()].join(' ');
 }
 
-function previewed({ method, path, body = {} }: SentRequest): string {
+function previewed({ method, path, body = {} }: WireRequest): string {
   const { product_options: options, ...fields } = body as { product_options?: Record<string, string> | null };
   const params = {
     ...fields,

@@ -1,6 +1,6 @@
 import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
 import { utc } from '../../app/status-view.ts';
-import type { SentRequest, ShownOrder } from '../../orders/compare/show-order.ts';
+import type { ShownOrder, WireRequest } from '../../orders/compare/show-order.ts';
 import { contactFields } from '../../orders/contact-rule.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../reviews/refresh/explain-review.ts';
 import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
@@ -95,7 +95,7 @@ function requestsPart(order: ShownOrder): string {
   );
 }
 
-const requestText = ({ method, path, body }: SentRequest): string =>
+const requestText = ({ method, path, body }: WireRequest): string =>
   body === undefined ? `${method} ${path}` : `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
 
 function pushedPart({ link, lines }: Known): string {

@@ -77,7 +77,8 @@ export async function openCatalog<T extends { code: string }>(
     async end(): Promise<Counts> {
       await putDeadLetters(db, deadLetters);
       await resolveDeadLettersExcept(db, kind, deadLetters);
-      return rows.length === 0 ? {} : { [query]: rows.length, ...(pushed > 0 && { [`${query}_pushed`]: pushed }) };
+      const counts: Counts = { [query]: rows.length, [`${query}_pushed`]: pushed };
+      return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
     },
   };
 }

@@ -12,7 +12,7 @@ import { beginPlanning, missingInShop, type ReadOrder, readOrders } from '../pla
 import { pushOrders } from '../push/push-slice.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
-import { boundsOf, inPages, ordersByCreation } from '../select/orders-by-day.ts';
+import { boundsOf, inSlices, ordersByCreation } from '../select/orders-by-day.ts';
 
 /** An order as the service shows it. `plan`: what a push that followed now would send. */
 export type SeenOrder = ReadOrder & {
@@ -207,7 +207,7 @@ async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRig
   const counts = await pushOrders(deps, codes, rights);
   const planning = await beginPlanning(deps, rights);
   const left = new Set(codes);
-  for await (const raws of inPages(deps.shop, codes))
+  for await (const raws of inSlices(deps.shop, codes))
     for (const { code, kind } of await compareOrders(deps, await readOrders(deps, raws, planning), planning))
       if (kind === 'equal' || kind === 'deleted') left.delete(code);
   const leftCodes = [...left].slice(0, listedAtMost);

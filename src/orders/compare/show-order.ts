@@ -11,8 +11,8 @@ import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { wireOf } from '../push/send.ts';
 import { look } from './compare-orders.ts';
 
-/** A request as a push sends it. */
-export type SentRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
+/** A request as a push would send it. */
+export type WireRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
 
 /** What is known of the order that a person asks for, with the customer's data. */
 export type ShownOrder = {
@@ -35,7 +35,7 @@ export type ShownOrder = {
   /** Why the next run that reads the order sends nothing; undefined: it sends the requests. */
   nothingToSend: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop';
   /** The requests that bring the service in line with the shop, in their order. */
-  requests: SentRequest[];
+  requests: WireRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];
   /** Why: the order is not young, or, if it is, an earlier backfill or `forget`. Undefined: it cannot be read. */
@@ -73,14 +73,14 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
     deadLetters: await deadLettersOfOrder(deps.db, code),
     fault: (deadLetter ?? stop)?.reason,
     nothingToSend: raw === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing,
-    requests: plan && (stop ?? difference) ? sentRequests(plan, difference?.orderId) : [],
+    requests: plan && (stop ?? difference) ? wireRequests(plan, difference?.orderId) : [],
     withheld: plan?.withheld ?? [],
     isYoung: createdAt && isYoungAt(planning.now(), createdAt, rights.contactMaxAgeDays),
     looksFirstFor: plan?.looksFirstFor,
   };
 }
 
-export const sentRequests = ({ requests }: PlannedRequests, orderId: number | undefined): SentRequest[] =>
+export const wireRequests = ({ requests }: PlannedRequests, orderId: number | undefined): WireRequest[] =>
   requests.flatMap((request) => {
     if (request.kind === 'find') return [];
     const { method, path, body } = wireOf(request, orderId);

@@ -143,7 +143,8 @@ async function bringInLine(
   // Only an order that the shop has deleted is looked up.
   const isAbsent = shown === 'absent';
   // The other order may have this one's contents now. Its own push restores it.
-  const others = [...order.alike.map(({ code }) => code), ...(stop?.other ? [stop.other] : [])];
+  const others = order.alike.map(({ code }) => code);
+  if (stop?.other) others.push(stop.other);
   if (stop && others.length > 0) await makeAlikeDue(deps.db, order.code, others);
   if (stop?.other) {
     await deps.store.release(leased, { isBrokenOff: false });

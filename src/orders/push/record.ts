@@ -53,18 +53,16 @@ export function recordOf(
 /** All that was not done. What stops an order leaves everything else about it open. */
 function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
   const { failedDeletion, stop, failures, held } = memory;
-  const notDeleted = failedDeletion && !failedDeletion.isUnknown ? [failedDeletion] : [];
-  if (stop) return [...notDeleted, stop];
+  const found: PushFailure[] = failedDeletion && !failedDeletion.isUnknown ? [failedDeletion] : [];
+  if (stop) return [...found, stop];
+  found.push(...failures);
   const kept = keptFields(order, memory);
   const keptReason =
     `the service keeps ${kept.join(', ')} although the shop has none and an empty value was sent; ` +
     'clear it there by hand, then discard this dead letter';
-  return [
-    ...notDeleted,
-    ...failures,
-    ...(kept.length > 0 ? [{ reason: keptReason, failure: 'permanent' as const, kept }] : []),
-    ...(held > 0 ? [{ reason: heldReason(order, memory), failure: 'transient' as const, held }] : []),
-  ];
+  if (kept.length > 0) found.push({ reason: keptReason, failure: 'permanent', kept });
+  if (held > 0) found.push({ reason: heldReason(order, memory), failure: 'transient', held });
+  return found;
 }
 
 /**

@@ -75,12 +75,12 @@ export async function* ordersByCreation(
   for (let after: OrderPosition | undefined = startOf(range); after !== undefined; ) {
     const page: OrderPage = await codesByCreation(shop, range, codesAtOnce, after);
     const codes = page.keys.map(({ code }) => code);
-    yield* inPages(shop, codes);
+    yield* inSlices(shop, codes);
     after = page.next;
   }
 }
 
-/** The shop's orders of these codes, a page at a time. */
-export async function* inPages(shop: Pick<OrderDeps['shop'], 'orders'>, codes: readonly string[]) {
+/** The shop's orders of these codes, a slice at a time. */
+export async function* inSlices(shop: Pick<OrderDeps['shop'], 'orders'>, codes: readonly string[]) {
   for (const slice of slicesOf(codes)) yield await shop.orders(slice);
 }

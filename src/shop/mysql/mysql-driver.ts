@@ -103,7 +103,8 @@ async function prepareSession(run: DriverConnection['run']): Promise<TimeLimit> 
 }
 
 /** Flags of a column of the protocol. */
-const [enumFlag, setFlag] = [256, 2048];
+const enumFlag = 256;
+const setFlag = 2048;
 /** The character set of values that are bytes. */
 const binary = 63;
 

@@ -17,7 +17,8 @@ const isOfNoRow = /^(0|25|26|28|2D|34|3[BDF]|40|42|5[3578]|72|F0|HV|XX)/;
 const isOfARow = /^(53200|XX00[12])$/;
 
 /** Dates within these are written as dates; they are within the years 1 to 9999 in every time zone. */
-const [first, last] = ["'0001-01-03'", "'9999-12-29'"];
+const first = "'0001-01-03'";
+const last = "'9999-12-29'";
 
 const dateLiteral = (read: ColumnType['read'], at: string) =>
   `${read === 'instant' ? 'timestamptz' : 'timestamp'} ${pg.escapeLiteral(at)}`;

@@ -106,5 +106,5 @@ export async function waitingCounts(db: Db): Promise<Record<string, number>> {
   const { lines, orders } = await rowOf<{ lines: number; orders: number }>(db)`
     select (select count(*) from (${waitingLinesOf}) as waiting) as lines,
       (select count(*) from sync.order_links where ${isWaitingForGrade}) as orders`;
-  return { lines_waiting: lines, ...(orders > 0 && { orders_waiting_for_grade: orders }) };
+  return orders === 0 ? { lines_waiting: lines } : { lines_waiting: lines, orders_waiting_for_grade: orders };
 }
