@@ -69,8 +69,9 @@ export type Ledger = {
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */
 const spansAtATime = 4;
-/** Requests after which no span of a window is cut any more, besides two for each review that was proven. */
+/** Requests after which no span of a window is cut any more, besides `requestsAReview` for each review that was proven. */
 const requestsAtMost = 500;
+const requestsAReview = 2;
 /** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
 /** A failing list counts as a halving for each so many milliseconds. If the service never responds, a window takes 3 minutes. */
@@ -80,8 +81,11 @@ const halfGiveUpMs = 500;
 
 /**
  * Reads every review of the spans, whatever is added, changed or deleted meanwhile: what stood throughout is read.
- * A span that was read completely is entered, one that can be read in parts is read in these (`partsAfter`), and
- * everything else is a gap.
+ *
+ * 1. `readOnce`: the first days of a part are read as one list, as many as a request may ask for.
+ * 2. `believed`: a list that was read to its end may show less than the period has. Then it is read in parts.
+ * 3. A proven span is entered, any other one is read in parts (`partsAfter`). What cannot be read in parts is a gap.
+ * 4. The days behind the list follow.
  *
  * @returns what cannot be called read. What lies ahead of now is left out: nobody can have written it, and the next run
  *   reads it.
@@ -93,45 +97,55 @@ export async function readSpans(
   spans: readonly Span[],
   { land, enter, doubt }: Ledger,
 ): Promise<Gap[]> {
-  const gaps: Gap[] = [];
-  const failures: unknown[] = [];
-  const limit = pLimit(spansAtATime);
-  const { lists } = deps;
+  const { lists, timeZone } = deps;
   const { seconds: longest, pages: pagesAtMost } = limitsOf(deps);
   const seconds = spans.reduce((sum, { start, end }) => sum + end - start, 0);
   const present = secondOf(deps.now()) - justNow;
   const budget: Budget = { requests: requestsAtMost, halvings: halvingsAtMost * Math.ceil(seconds / longest) };
+  const limit = pLimit(spansAtATime);
+  const gaps: Gap[] = [];
+  const failures: unknown[] = [];
 
-  /** Lists of the longest span have about the same number of pages; others are shorter. */
-  const isLong = ({ start, end }: Span) => end - start > longest / 2;
+  async function readParts(parts: readonly Part[]): Promise<void> {
+    await Promise.all(parts.map((part) => readPart(part).catch((error: unknown) => failures.push(error))));
+  }
 
-  /**
-   * Reads the first days of the part as one list, as many as a request may ask for; then the others. A service may show an
-   * empty list if it ends ahead of its clock: then only what lies before now is read.
-   */
-  async function read(part: Part): Promise<void> {
+  async function readPart(part: Part): Promise<void> {
     if (failures.length > 0) return;
     const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
-    const guess = part.guess ?? (isLong(span) ? lists.lastPageGuess : 1);
-    const shown = await limit(async () => {
-      const startedMs = deps.now().getTime();
-      const end = await readSpan(deps, axis, { ...part, span, guess }, (page) => land(pageWithin(page, spans)));
-      if (end.kind === 'failed') budget.halvings -= Math.floor((deps.now().getTime() - startedMs) / halvingMs);
-      return end;
-    });
-    if (isLong(span) && shown.kind === 'too-long') lists.lastPageGuess = pagesAtMost - 1;
-    if (isLong(span) && shown.kind === 'proven') lists.lastPageGuess = Math.max(1, shown.pages);
+    // Lists of the longest span have about the same number of pages; others are shorter.
+    const isLong = span.end - span.start > longest / 2;
+    const guess = part.guess ?? (isLong ? lists.lastPageGuess : 1);
+    const shown = await limit(() => readOnce({ ...part, span, guess }));
+    if (isLong && shown.kind === 'too-long') lists.lastPageGuess = pagesAtMost - 1;
+    if (isLong && shown.kind === 'proven') lists.lastPageGuess = Math.max(1, shown.pages);
+
     const end = shown.kind === 'proven' ? await believed(shown) : shown;
-    budget.requests += (end.kind === 'proven' ? 2 * end.reviews : 0) - end.requests;
-    if (end.kind === 'proven') await enter(end);
-    const parts = end.kind === 'proven' ? [] : partsAfter(span, end, budget, present, deps.timeZone);
-    if (end.kind !== 'proven' && parts.length === 0) gaps.push(gapOf(span, end));
-    if (span.end === part.span.end) return readAll(parts);
-    // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
-    const behind = end.kind === 'too-long' && parts.length > 1 ? parts.pop() : undefined;
-    return readAll([...parts, { span: { start: behind?.span.start ?? span.end, end: part.span.end } }]);
+    budget.requests -= end.requests;
+    const parts: Part[] = [];
+    if (end.kind === 'proven') {
+      budget.requests += requestsAReview * end.reviews;
+      await enter(end);
+    } else {
+      parts.push(...partsAfter(span, end, budget, present, timeZone));
+      if (parts.length === 0) gaps.push(gapOf(span, end));
+    }
+
+    if (span.end < part.span.end) {
+      // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
+      const last = end.kind === 'too-long' && parts.length > 1 ? parts.pop() : undefined;
+      parts.push({ span: { start: last?.span.start ?? span.end, end: part.span.end } });
+    }
+    await readParts(parts);
   }
-  /** How the reading of a span ends whose list was read to its end. */
+
+  async function readOnce(part: Part): Promise<SpanEnd> {
+    const startedMs = deps.now().getTime();
+    const end = await readSpan(deps, axis, part, (page) => land(pageWithin(page, spans)));
+    if (end.kind === 'failed') budget.halvings -= Math.floor((deps.now().getTime() - startedMs) / halvingMs);
+    return end;
+  }
+
   async function believed(read: Extract<SpanEnd, { kind: 'proven' }>): Promise<SpanEnd> {
     const { requests } = read;
     const voids = voidsOf(read, present);
@@ -142,16 +156,13 @@ export async function readSpans(
       if (reason === undefined) continue;
       // An empty list is not halved: an empty half without the named review would count as read.
       if (read.reviews === 0) return { kind: 'doubted', requests, reason };
-      const halves = halvesOf(read.span, deps.timeZone);
+      const halves = halvesOf(read.span, timeZone);
       return { kind: 'too-long', requests, parts: halves.map((half) => ({ span: half })) };
     }
     return read;
   }
-  const readAll = async (parts: readonly Part[]): Promise<void> => {
-    await Promise.all(parts.map((part) => read(part).catch((error: unknown) => failures.push(error))));
-  };
 
-  await readAll(spans.map((span) => ({ span })));
+  await readParts(spans.map((span) => ({ span })));
   for (const failure of failures) throw failure;
   const unread = gaps.flatMap((gap) => partBefore(gap.span, present).map((span) => ({ ...gap, span })));
   return joined(axis, unread);
