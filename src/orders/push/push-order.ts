@@ -181,6 +181,7 @@ export async function carryOut(
     if (!mayRemove) plan = planAt(shown, holdRemovals(memory, plan));
     ({ memory } = plan);
     if (plan.requests.length === 0) break;
+    // A link that has not changed is the same object.
     const unsaved = new Set(memory.lines).symmetricDifference(new Set<unknown>(leased.lines));
     if (unsaved.size > 0) await store.saveLines(leased, memory.lines);
     const sent = await sendAll(deps, code, plan, send);

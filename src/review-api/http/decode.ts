@@ -5,7 +5,8 @@ import { isRecord, parsedJson } from '../../base/json-text.ts';
 import type { HttpResponse } from './call.ts';
 import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
-const [unzip, unzstd] = [promisify(zlib.unzip), promisify(zlib.zstdDecompress)];
+const unzip = promisify(zlib.unzip);
+const unzstd = promisify(zlib.zstdDecompress);
 /** Nothing at the beginning of such a body says how it is compressed. `deflate`: without the two bytes of zlib. */
 const namedOnly = { br: promisify(zlib.brotliDecompress), deflate: promisify(zlib.inflateRaw) };
 
@@ -47,7 +48,8 @@ const brokeOff = (body: string): boolean =>
 const beginning = /(?<=[\n>\xbf][ \t]*)(?:\{\s*["}]|\[\s*[{\]])/g;
 
 /** How many bytes are looked through for it, and how many brackets are tried. */
-const [mostText, mostBeginnings] = [20_000, 50];
+const mostText = 20_000;
+const mostBeginnings = 50;
 /** How a web page begins, or JSON within one. */
 const webPage = /<(?:!doctype|html|head|body|script)\b/i;
 

@@ -75,13 +75,10 @@ export function outcomeOf<T>(
   const isRedirect = status >= 300 && status < 400;
   const target = isRedirect ? headers.location?.split(/[?#]/)[0] : undefined;
   const detail = shown(target === undefined ? bytes.toString() : `redirected to ${target}`);
-  const failure = {
-    status,
-    detail,
-    retryAfterMs: retryAfterMs(headers['retry-after'], Date.parse(headers.date ?? '') || now()),
-  };
+  const askedMs = retryAfterMs(headers['retry-after'], Date.parse(headers.date ?? '') || now());
+  const failure = { status, detail, retryAfterMs: askedMs };
   // A 403 that names a wait is about the number of requests, even if its text has the word "token".
-  if (status === 429 || (status === 403 && failure.retryAfterMs !== undefined)) return { kind: 'limited', ...failure };
+  if (status === 429 || (status === 403 && askedMs !== undefined)) return { kind: 'limited', ...failure };
   const words = `${headers['www-authenticate'] ?? ''} ${detail ?? ''}`;
   if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words))
     return { kind: 'token-refused', ...failure };

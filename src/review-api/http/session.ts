@@ -44,7 +44,8 @@ export const longestHoldMs = 24 * hourMs;
 /** A token with fewer uses was probably revoked by another program that does the same: each would revoke the other's. */
 const fewUses = 3;
 /** The longest wait before another token is obtained: after a token that served some requests, and after one without any. */
-const [longestBackoffMs, longestUselessBackoffMs] = [1_000, 60_000];
+const longestBackoffMs = 1_000;
+const longestUselessBackoffMs = 60_000;
 
 export type OpenSession = ReturnType<typeof openSession>;
 
