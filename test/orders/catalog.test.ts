@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { syncCategories } from '../../src/orders/catalog/sync-categories.ts';
 import { syncUserGrades } from '../../src/orders/catalog/sync-user-grades.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { learnProducts, productIds } from '../../src/warehouse/orders/products.ts';
+import { learnProducts, productIds } from '../../src/warehouse/products.ts';
 import { createOrderShop, orderShopQueries, writeQueries } from '../harness/order-world.ts';
 import { type Change, startChangingProxy } from '../harness/proxy.ts';
 import { orderDeps } from '../harness/sync-orders.ts';

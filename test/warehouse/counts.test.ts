@@ -16,7 +16,7 @@ import {
   openOrderStore,
   type PushRecord,
 } from '../../src/warehouse/orders/order-store.ts';
-import { learnProducts } from '../../src/warehouse/orders/products.ts';
+import { learnProducts } from '../../src/warehouse/products.ts';
 import { markDeleted } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
 import { until } from '../harness/cli.ts';

@@ -1,7 +1,7 @@
 import type { Counts } from '../../base/counts.ts';
 import type { ReviewApi } from '../../review-api/index.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
-import { awaitedProducts, learnProducts } from '../../warehouse/orders/products.ts';
+import { awaitedProducts, learnProducts } from '../../warehouse/products.ts';
 
 /** Pages of a hundred orders looked through in one run. */
 const pagesAtMost = 30;

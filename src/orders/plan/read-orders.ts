@@ -6,7 +6,7 @@ import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { catalogLinks } from '../../warehouse/orders/catalog-links.ts';
 import { alikeOrders, type OrderLink, orderLinks } from '../../warehouse/orders/order-links.ts';
-import { productIds } from '../../warehouse/orders/products.ts';
+import { productIds } from '../../warehouse/products.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { dayMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';

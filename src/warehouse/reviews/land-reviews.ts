@@ -3,7 +3,7 @@ import { describeError } from '../../base/errors.ts';
 import { contentKey, printed, splitRecords, usableId, withoutLinks } from '../../base/json-text.ts';
 import { putDeadLetters } from '../dead-letters.ts';
 import { type Db, orRefusal, plannedRowsOf, type Warehouse } from '../index.ts';
-import { learnProducts } from '../orders/products.ts';
+import { learnProducts } from '../products.ts';
 import { storableReview } from './review-columns.ts';
 
 /** Numbers of reviews. */

@@ -1,6 +1,6 @@
-import { isUsableCode, normalText } from '../../base/codes.ts';
-import { type Db, listOf, rowsOf, scalarOf, type Warehouse } from '../index.ts';
-import { waitingLinesOf } from './due-orders.ts';
+import { isUsableCode, normalText } from '../base/codes.ts';
+import { type Db, listOf, rowsOf, scalarOf, type Warehouse } from './index.ts';
+import { waitingLinesOf } from './orders/due-orders.ts';
 
 /** Stores the products that reviews or sub-orders of an order list name. If a code has several ids, the highest counts. */
 export async function learnProducts(
