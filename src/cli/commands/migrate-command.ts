@@ -1,31 +1,17 @@
-import { existsSync } from 'node:fs';
 import { Option } from 'commander';
-import { configOf, placesOf } from '../../app/brands.ts';
+import { dropUnusedBrand, moveWarehouseTo } from '../../app/brand-schemas.ts';
 import { type Config, isWhole, readDeployment } from '../../app/config.ts';
+import { completeUnion, migrateSchemas } from '../../app/migrate.ts';
 import { requireMigrated } from '../../app/require-migrated.ts';
-import { declareSameService, ownedBy, serviceOf } from '../../app/require-same-service.ts';
+import { declareSameService } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
 import { describeWithHint, UsageError } from '../../base/errors.ts';
-import { migrateQueue } from '../../queue/connection.ts';
-import { openQueues } from '../../queue/index.ts';
-import { applySchedules } from '../../queue/schedules.ts';
 import { openShop } from '../../shop/index.ts';
-import {
-  dropUnion,
-  hasPlainSchemas,
-  isInUnion,
-  makeUnion,
-  ownerOf,
-  storedBrands,
-} from '../../warehouse/bi/all-brands.ts';
-import { prepareBi } from '../../warehouse/bi/bi-access.ts';
+import { dropUnion } from '../../warehouse/bi/all-brands.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
-import { connectedService, isSameAccount, queueNames } from '../../warehouse/connected-service.ts';
 import { acceptGone } from '../../warehouse/field-shapes.ts';
 import { type Db, openWarehouse, type Warehouse } from '../../warehouse/index.ts';
-import { compareMigrations, migrateWarehouse } from '../../warehouse/migrate.ts';
-import { contentsOf, dropBrand, moveToBrand } from '../../warehouse/move-brands.ts';
 import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
 import { promoteField } from '../../warehouse/promote-field.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -43,6 +29,7 @@ type At = { warehouse: Warehouse; unbranded: Db; config: Config; signal: AbortSi
 /** Something that a person asks of `migrate` beside the schemas. Done after them; a sentence says what was done. */
 type Extra = { flags: string; about: string; isAboutOneBrand?: true; act(at: At, value: string): Promise<string> };
 
+/** By the name that Commander gives the option. */
 const extras: Readonly<Record<string, Extra>> = {
   rebuild: {
     flags: '--rebuild',
@@ -111,6 +98,9 @@ const extras: Readonly<Record<string, Extra>> = {
 /** Flags without a value are true. */
 type Options = { [name: string]: string | true | undefined };
 
+/** The extras that a person asked for, with the values of their options. */
+type Asked = readonly (readonly [name: string, extra: Extra, value: string | true])[];
+
 /** An option with which `migrate` does something else. */
 const alone = (flags: string, description: string) =>
   new Option(flags, description).conflicts(['brand', ...Object.keys(extras)]);
@@ -139,31 +129,37 @@ export const command: Command = {
       .action(({ asBrand: moved, dropBrand: dropped, apply, ...options }: Options) => {
         if (typeof moved === 'string') return run((context) => asBrand(context, moved), 'all');
         if (typeof dropped === 'string') return run((context) => drop(context, dropped, apply === true), 'all');
-        const asked = Object.entries(extras).filter(([name]) => options[name] !== undefined);
+        const asked = Object.entries(extras).flatMap(([name, extra]) => {
+          const value = options[name];
+          return value === undefined ? [] : [[name, extra, value] as const];
+        });
         const isAboutOne = asked.some(([, { isAboutOneBrand }]) => isAboutOneBrand);
-        return run((context) => migrateInTurn(context, options), isAboutOne ? 'one' : 'each');
+        return run((context) => migrateInTurn(context, asked), isAboutOne ? 'one' : 'each');
       });
   },
 };
 
 /** Migrates a brand, or the only one. After the last brand, also if it failed, the views over all brands are completed. */
-async function migrateInTurn(context: Context, options: Options): Promise<Report> {
-  const [migrated] = await Promise.allSettled([migrate(context, options)]);
-  const isFailed = migrated.status === 'rejected';
-  if (context.brand !== undefined && context.isLast) {
-    await completeUnion(context).catch((error: unknown) => {
-      if (!isFailed) throw error;
-      context.terminal.say(describeWithHint(error));
-    });
-  }
-  if (isFailed) throw migrated.reason;
-  return migrated.value;
+async function migrateInTurn(context: Context, asked: Asked): Promise<Report> {
+  const { brand, isLast, terminal } = context;
+  const complete = async () => {
+    if (brand === undefined || !isLast) return;
+    const leftOut = await completeUnion(readDeployment(context.environment).warehouseDatabaseUrl, brand);
+    if (leftOut.length === 0) return;
+    terminal.say(`Not in all views of bi over all brands, since a column has another type: ${leftOut.join(', ')}.`);
+  };
+  const report = await migrate(context, asked).catch(async (failure: unknown) => {
+    await complete().catch((error: unknown) => terminal.say(describeWithHint(error)));
+    throw failure;
+  });
+  await complete();
+  return report;
 }
 
-async function migrate(context: Context, options: Options): Promise<Report> {
-  const asked = Object.entries(extras).filter(([name]) => options[name] !== undefined);
-  const isRebuild = asked.length === 1 && options.rebuild !== undefined;
-  const config = isRebuild ? context.warehouseConfig() : context.config();
+async function migrate(context: Context, asked: Asked): Promise<Report> {
+  // To count again, the shop and the service need not be known; if they are not, the schemas stay as they are.
+  const isOnlyRebuild = asked.length === 1 && asked[0]?.[0] === 'rebuild';
+  const config = isOnlyRebuild ? context.warehouseConfig() : context.config();
   const { warehouseDatabaseUrl: url, brand } = config;
   // No timeout: an index of a large table may take hours.
   const opened = { url, connections: 2, silenceMs: 0 };
@@ -174,116 +170,28 @@ async function migrate(context: Context, options: Options): Promise<Report> {
   const { applied = [], biReader = true } = migrated ?? {};
   const done = migrated && applied.length === 0 ? ['Up to date.'] : applied.map((name) => `applied ${name}`);
   const at: At = { warehouse, unbranded: unbranded.db, config, signal: context.signal };
-  for (const [name, { act }] of asked) done.push(await act(at, String(options[name])));
+  for (const [, { act }, value] of asked) done.push(await act(at, String(value)));
   const text = [...done, ...(biReader ? [] : [withoutReader(brand)])].join('\n');
-  const json = Object.fromEntries(asked.map(([name]) => [name === 'rebuild' ? 'rebuilt' : name, options[name]]));
+  const json = Object.fromEntries(asked.map(([name, , value]) => [name === 'rebuild' ? 'rebuilt' : name, value]));
   return { text, json: { applied, biReader, ...json } };
 }
 
-/** Brings the schemas and the queue up to date. If a migration is pending, drops the views of `bi` over all brands first. */
-async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config: Config) {
-  const { db, brand } = warehouse;
-  await requireOwnService(unbranded, config);
-  if (brand !== undefined && (await compareMigrations(db)).pending.length > 0) await dropUnion(unbranded);
-  const applied = await migrateWarehouse(db);
-  const biReader = await prepareBi(warehouse, config.api);
-  await migrateQueue(config.queueUrl);
-  return { applied, biReader };
-}
-
-/** Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand. */
-async function completeUnion({ environment, brand, terminal }: Context): Promise<void> {
-  const { warehouseDatabaseUrl: url } = readDeployment(environment);
-  await using unbranded = await openWarehouse({ url, connections: 1, silenceMs: 0 });
-  const { db } = unbranded;
-  const stored = await storedBrands(db);
-  const like = stored.find((one) => one === brand) ?? stored[0];
-  if (like === undefined) return;
-  const areIn = await Promise.all(stored.map((one) => isInUnion(db, one)));
-  if (areIn.every(Boolean)) return;
-  // Postgres refuses to replace a view by one with its columns in another order.
-  const again = () => dropUnion(db).then(() => makeUnion(db, like));
-  const leftOut = await makeUnion(db, like).catch(again);
-  if (leftOut.length > 0) {
-    terminal.say(`Not in all views of bi over all brands, since a column has another type: ${leftOut.join(', ')}.`);
-  }
-}
-
-/**
- * Refuses to make new schemas for an account that has schemas under another brand. That would be the same brand renamed:
- * all its orders would be pushed again, with the contact data of their customers.
- *
- * @throws UsageError
- */
-async function requireOwnService(unbranded: Db, { brand, api }: Config): Promise<void> {
-  const [isPlain, stored] = [await hasPlainSchemas(unbranded), await storedBrands(unbranded)];
-  if (brand === undefined && stored.length > 0 && !isPlain) {
-    throw new UsageError(`The warehouse has the brands ${stored.join(', ')}, and BRANDS_DIR is not set`, {
-      hint: 'Set it. Or let WAREHOUSE_DATABASE_URL name another database.',
-    });
-  }
-  if (brand !== undefined && isPlain) {
-    throw new UsageError('The warehouse has the schemas of one shop, without brands', {
-      hint: 'Make them those of a brand: review-sync migrate --as-brand NAME. Or let WAREHOUSE_DATABASE_URL name another database.',
-    });
-  }
-  if (brand === undefined || stored.includes(brand)) return;
-  const owner = await ownerOf(unbranded, serviceOf(api));
-  if (owner !== undefined) throw ownedBy(owner);
-}
-
-/** Turns the warehouse without brands into the warehouse of a brand. The file of the brand must exist. */
+/** The file of the brand must exist. */
 async function asBrand(context: Context, name: string): Promise<Report> {
   const brand = context.brands().find((one) => one.name === name);
   if (!brand) throw new UsageError(`BRANDS_DIR has no file ${name}.env: make it first`);
-  const config = configOf(brand);
-  const opened = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
-  await using plain = await openWarehouse(opened);
-  if (!(await hasPlainSchemas(plain.db))) {
-    const hint = `If it is that of ${name} already, as after a lost connection, run: review-sync migrate`;
-    throw new UsageError('The warehouse has no schemas without brand', { hint });
-  }
-  const connected = await connectedService(plain.db);
-  if (connected && !isSameAccount(connected, serviceOf(config.api))) {
-    throw new UsageError(
-      `The warehouse belongs to another account than that of ${name}.env: its orders are at another service`,
-    );
-  }
-  await moveToBrand(plain.db, name);
-  await using warehouse = await openWarehouse({ ...opened, brand: name });
-  await prepareBi(warehouse, config.api);
-  await makeUnion(plain.db, name);
+  await moveWarehouseTo(brand, name);
   const text = `The warehouse is that of the brand ${name} now. Start serve and worker again, and run: review-sync migrate`;
   return { text, json: { brand: name } };
 }
 
 async function drop(context: Context, name: string, isApplied: boolean): Promise<Report> {
-  const { brandsDir, warehouseDatabaseUrl: url, queueUrl } = readDeployment(context.environment);
-  if (brandsDir === undefined) throw new UsageError('BRANDS_DIR is not set: nothing says which brands are in use');
-  if (existsSync(placesOf(brandsDir, name).envFile)) {
-    throw new UsageError(`${placesOf(brandsDir, name).envFile} is there: the brand is in use`, {
-      hint: 'Remove the file first; a worker and serve give the brand up within ten seconds.',
-    });
-  }
-  await using plain = await openWarehouse({ url, connections: 2, silenceMs: 0 });
-  const stored = await storedBrands(plain.db);
-  if (!stored.includes(name))
-    throw new UsageError(`The warehouse has no brand ${name}, but: ${stored.join(', ') || 'none'}`);
-  const contents = await contentsOf(plain.db, name);
+  const { contents, isRoleKept } = await dropUnusedBrand(readDeployment(context.environment), name, isApplied);
   const counts =
     `${counted(contents.reviews, 'review')}, ${counted(contents.orders, 'order')} with the ids that the service gave them, ` +
     `${counted(contents.deadLetters, 'dead letter')}, ${counted(contents.runs, 'run')}`;
   const what = `the schemas sync_${name}, warehouse_${name} and bi_${name} (${counts}), what others have built on them, and the role bi_reader_${name}`;
-  if (!isApplied) {
-    return {
-      text: `Would be dropped (nothing was changed; add --apply): ${what}.`,
-      json: { applied: false, ...contents },
-    };
-  }
-  await using warehouse = await openWarehouse({ url, connections: 1, brand: name });
-  await using queues = await openQueues(queueUrl, await queueNames(warehouse.db, { clientId: '' }, name));
-  await applySchedules(queues, []);
-  const isRoleGone = await dropBrand(plain.db, name);
-  const role = isRoleGone ? '' : ` The role bi_reader_${name} stays: another database or a login uses it.`;
-  return { text: `Dropped: ${what}.${role}`, json: { applied: true, ...contents } };
+  const role = isRoleKept ? ` The role bi_reader_${name} stays: another database or a login uses it.` : '';
+  const text = isApplied ? `Dropped: ${what}.${role}` : `Would be dropped (nothing was changed; add --apply): ${what}.`;
+  return { text, json: { applied: isApplied, ...contents } };
 }

@@ -1,0 +1,66 @@
+import { UsageError } from '../base/errors.ts';
+import { migrateQueue } from '../queue/connection.ts';
+import { dropUnion, hasPlainSchemas, isInUnion, makeUnion, ownerOf, storedBrands } from '../warehouse/bi/all-brands.ts';
+import { prepareBi } from '../warehouse/bi/bi-access.ts';
+import { type Db, openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { compareMigrations, migrateWarehouse } from '../warehouse/migrate.ts';
+import type { Config } from './config.ts';
+import { ownedBy, serviceOf } from './require-same-service.ts';
+
+/**
+ * Brings the schemas and the queue up to date. If a migration is pending, drops the views of `bi` over all brands first:
+ * `completeUnion` makes them again.
+ *
+ * @param unbranded the database without the schemas of a brand.
+ * @returns the migrations that were applied, and what `prepareBi` returns.
+ * @throws UsageError if the schemas would be those of another brand, or of no brand.
+ */
+export async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config: Config) {
+  const { db, brand } = warehouse;
+  await requireOwnSchemas(unbranded, config);
+  if (brand !== undefined && (await compareMigrations(db)).pending.length > 0) await dropUnion(unbranded);
+  const applied = await migrateWarehouse(db);
+  const biReader = await prepareBi(warehouse, config.api);
+  await migrateQueue(config.queueUrl);
+  return { applied, biReader };
+}
+
+/**
+ * Refuses to make new schemas for an account that has schemas under another brand. That would be the same brand renamed:
+ * all its orders would be pushed again, with the contact data of their customers.
+ */
+async function requireOwnSchemas(unbranded: Db, { brand, api }: Config): Promise<void> {
+  const isPlain = await hasPlainSchemas(unbranded);
+  const stored = await storedBrands(unbranded);
+  if (brand === undefined && stored.length > 0 && !isPlain) {
+    throw new UsageError(`The warehouse has the brands ${stored.join(', ')}, and BRANDS_DIR is not set`, {
+      hint: 'Set it. Or let WAREHOUSE_DATABASE_URL name another database.',
+    });
+  }
+  if (brand !== undefined && isPlain) {
+    throw new UsageError('The warehouse has the schemas of one shop, without brands', {
+      hint: 'Make them those of a brand: review-sync migrate --as-brand NAME. Or let WAREHOUSE_DATABASE_URL name another database.',
+    });
+  }
+  if (brand === undefined || stored.includes(brand)) return;
+  const owner = await ownerOf(unbranded, serviceOf(api));
+  if (owner !== undefined) throw ownedBy(owner);
+}
+
+/**
+ * Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand.
+ *
+ * @param like the brand whose views say which views are made; another one if it has no schemas.
+ * @returns the brands that are left out of some views, because a column has another type.
+ */
+export async function completeUnion(url: string, like: string): Promise<string[]> {
+  await using unbranded = await openWarehouse({ url, connections: 1, silenceMs: 0 });
+  const { db } = unbranded;
+  const stored = await storedBrands(db);
+  const model = stored.includes(like) ? like : stored[0];
+  if (model === undefined) return [];
+  const areIn = await Promise.all(stored.map((brand) => isInUnion(db, brand)));
+  if (areIn.every(Boolean)) return [];
+  // Postgres refuses to replace a view by one with its columns in another order.
+  return await makeUnion(db, model).catch(() => dropUnion(db).then(() => makeUnion(db, model)));
+}
