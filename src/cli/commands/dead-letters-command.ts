@@ -1,24 +1,12 @@
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
-import type { App } from '../../app/app.ts';
+import { requireKnown, retryDeadLetters } from '../../app/retry-dead-letters.ts';
 import { utc } from '../../app/status-view.ts';
-import { retryDeadLetters } from '../../background/retry-dead-letters.ts';
 import { counted } from '../../base/counts.ts';
-import { UsageError } from '../../base/errors.ts';
 import type { RunReport } from '../../runs/job.ts';
-import {
-  type DeadLetter,
-  deadLettersById,
-  discardDeadLetters,
-  groupDeadLetters,
-  openDeadLetters,
-  payloadOf,
-  reopenDiscarded,
-} from '../../warehouse/dead-letters.ts';
-import type { Db } from '../../warehouse/index.ts';
+import { discardDeadLetters, groupDeadLetters, payloadOf } from '../../warehouse/dead-letters.ts';
 import { numberOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawRun, drawToEnd } from '../draw-run.ts';
-import type { Progress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse, withApp } from '../with-app.ts';
 
@@ -67,14 +55,6 @@ const list = (context: Context): Promise<Report> =>
     return { text: `${table(head, rows)}\n\n${next}`, json: groups };
   });
 
-/** @throws UsageError if one of the ids is of no dead letter. */
-async function requireKnown(db: Db, ids: readonly number[]): Promise<DeadLetter[]> {
-  const found = await deadLettersById(db, ids);
-  const unknown = ids.find((id) => !found.some((one) => one.id === id));
-  if (unknown === undefined) return found;
-  throw new UsageError(`There is no dead letter ${unknown}`, { hint: 'See: review-sync dead-letters' });
-}
-
 const show = (context: Context, id: number): Promise<Report> =>
   inWarehouse(context, async ({ db }) => {
     const [found] = await requireKnown(db, [id]);
@@ -91,34 +71,24 @@ const discard = (context: Context, ids: number[]): Promise<Report> =>
 
 /** Retries all that are open, or those of the records of `ids`. */
 const retry = (context: Context, ids: number[]): Promise<Report> =>
-  withApp(context, { label: 'retry', unit: 'parts' }, (app, progress) => retryOf(context, app, progress, ids));
-
-async function retryOf(context: Context, app: App, progress: Progress, ids: number[]): Promise<Report> {
-  const { db } = app.warehouse;
-  const named = await requireKnown(db, ids);
-  await reopenDiscarded(db, ids);
-  // The record of one that is closed may be open under another id.
-  const isNamed = ({ kind, key }: DeadLetter) =>
-    ids.length === 0 || named.some((one) => one.kind === kind && one.key === key);
-  const tried = (await openDeadLetters(db)).filter(isNamed);
-  const discarded = named.filter((one) => one.isDiscarded && !tried.some(({ id }) => id === one.id));
-  let catalog: RunReport | undefined;
-  const codes = await retryDeadLetters(app, tried, context.signal, async () => {
-    catalog = await drawToEnd(context, progress, app, { job: syncCatalog });
+  withApp(context, { label: 'retry', unit: 'parts' }, async (app, progress) => {
+    let catalog: RunReport | undefined;
+    const retried = await retryDeadLetters(app, ids, context.signal, async () => {
+      catalog = await drawToEnd(context, progress, app, { job: syncCatalog });
+    });
+    const { tried, resolved, open, isFailing, notRetried } = retried;
+    const failed = catalog && catalog.outcome !== 'done' ? [drawRun('sync catalog', catalog).text] : [];
+    const left = `Open: ${open}${open > 0 ? '; see: review-sync dead-letters' : '.'}`;
+    const lines = [
+      ...failed,
+      `${resolved} of ${counted(tried, 'record')}: synced, or gone from the shop. ${left}`,
+      ...notRetried.map((id) => `Not retried: ${id} is discarded, and a webhook keeps nothing to retry then.`),
+    ];
+    return {
+      text: lines.join('\n'),
+      json: { tried, resolved, open, ...(catalog && { catalog }) },
+      incomplete: isFailing || failed.length + notRetried.length > 0,
+    };
   });
-  const open = await openDeadLetters(db);
-  const resolved = tried.filter(({ id }) => !open.some((one) => one.id === id)).length;
-  const failed = catalog && catalog.outcome !== 'done' ? [drawRun('sync catalog', catalog).text] : [];
-  const kept = discarded.map(({ id }) => `Not retried: ${id} is discarded, and a webhook keeps nothing to retry then.`);
-  const result = `${resolved} of ${counted(tried.length, 'record')}: synced, or gone from the shop. `;
-  const left = `Open: ${open.length}${open.length > 0 ? '; see: review-sync dead-letters' : '.'}`;
-  // An order that can be read again may have a line that cannot.
-  const isTried = (one: DeadLetter) => isNamed(one) || (one.orderCode !== null && codes.includes(one.orderCode));
-  return {
-    text: [...failed, result + left, ...kept].join('\n'),
-    json: { tried: tried.length, resolved, open: open.length, ...(catalog && { catalog }) },
-    incomplete: failed.length + kept.length > 0 || open.some(isTried),
-  };
-}
 
 const parseId = (text: string) => numberOf(text, 'a dead letter');
