@@ -3,38 +3,12 @@ import type { App } from '../app/app.ts';
 import { requireSameShop } from '../app/require-same-shop.ts';
 import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { sleep } from '../base/timeout.ts';
-import type { Schedule } from '../queue/schedules.ts';
 import { queueProblem } from '../queue/worker.ts';
 import { findRun, noteAttended, type Run } from '../warehouse/runs/runs.ts';
-import { openRunChoice } from './carry-out.ts';
 import { endInterrupted } from './end-run.ts';
-import type { AnyRunJob, RunReport } from './job.ts';
-import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
-import { type RunRequest, startDueRun, startRun } from './start-run.ts';
-
-/**
- * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due by their
- * schedule.
- *
- * @param schedules those that are on: what the queue has of another job is ignored.
- */
-export function startWorker(
-  app: App,
-  jobs: readonly AnyRunJob[],
-  schedules: readonly Schedule[],
-  listeners: Pick<RunWorkerOptions, 'onStep' | 'shared' | 'everyMs'> = {},
-): Promise<RunningWorker> {
-  return startRunWorker(app, {
-    jobs,
-    ...listeners,
-    runsToCarryOut: openRunChoice(app, jobs),
-    async startDue(jobName, dueId) {
-      const job = schedules.some((on) => on.job === jobName) && jobs.find(({ name }) => name === jobName);
-      if (job) await startDueRun(app, job, dueId);
-      else app.log.warn({ job: jobName }, 'due, and not started: its schedule is off in this process');
-    },
-  });
-}
+import type { RunReport } from './job.ts';
+import { startRunWorker } from './run-worker.ts';
+import { type RunRequest, startRun } from './start-run.ts';
 
 export type Following = {
   onProgress(ended: number, planned: number | undefined, note: string): void;
@@ -63,7 +37,9 @@ export async function followRun(
   runId: string,
   { onProgress, onRetry, signal, note }: Following,
 ): Promise<RunReport> {
-  let [respondedAtMs, lookedAtMs, noted] = [performance.now(), Number.NEGATIVE_INFINITY, ''];
+  let respondedAtMs = performance.now();
+  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let noted = '';
   // Ctrl-C waits for no queue that is down.
   const stopped = once(signal, 'abort').then(() => undefined);
   while (!signal.aborted) {
@@ -81,11 +57,11 @@ export async function followRun(
     // If only the note cannot be read, nothing is missing: the run itself reports errors of the database.
     if (isOver || isLook) noted = (await note?.(runId).catch(() => undefined)) ?? noted;
     if (at) onProgress(at.ended, at.planned, noted);
-    if (isOver) return reportOf(await findRun(app.warehouse.db, runId), at.error);
+    if (isOver) return recordedEnd(await findRun(app.warehouse.db, runId), at.error);
     if (isLook) {
       lookedAtMs = performance.now();
       const run = await findRun(app.warehouse.db, runId).catch(() => undefined);
-      if (run?.finishedAt) return reportOf(run, undefined);
+      if (run?.finishedAt) return recordedEnd(run, undefined);
     }
     await sleep(askEveryMs, signal).catch(() => {});
   }
@@ -100,7 +76,7 @@ export function endOf({ outcome, counts, reason, error }: Run): RunReport | unde
 }
 
 /** The end of a run whose job has ended, or is gone from the queue: the row of the run says which. */
-function reportOf(run: Run | undefined, jobError: string | undefined): RunReport {
+function recordedEnd(run: Run | undefined, jobError: string | undefined): RunReport {
   const report = run && endOf(run);
   if (report && run.outcome !== 'failed') return report;
   throw new ReviewSyncError('run', run?.error ?? jobError ?? 'the run is no longer in the queue', {

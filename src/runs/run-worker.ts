@@ -1,12 +1,11 @@
 import { type App, stepsAtATime } from '../app/app.ts';
 import type { Counts } from '../base/counts.ts';
-import { describeWithHint, IncompleteError, ReviewSyncError } from '../base/errors.ts';
+import { describeWithHint, IncompleteError } from '../base/errors.ts';
 import { withRun } from '../base/log.ts';
 import { openOutage } from '../base/outage.ts';
 import { repeat, withTimeout } from '../base/timeout.ts';
 import { takersAtATime } from '../queue/connection.ts';
 import {
-  type DueTaker,
   type JobTaker,
   type QueueJob,
   queueProblem,
@@ -17,7 +16,7 @@ import {
 } from '../queue/worker.ts';
 import { findRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
 import { type AnyRunJob, named, type StepJob } from './job.ts';
-import { type StepData, takeRun } from './stages.ts';
+import { type HeldRun, type StepData, takeRun } from './stages.ts';
 import { openRunSeats, openStepSlots, type RunSeats, type StepSlots } from './step-slots.ts';
 
 export type RunWorkerOptions = Pick<TakeOptions, 'onRetry'> & {
@@ -29,18 +28,15 @@ export type RunWorkerOptions = Pick<TakeOptions, 'onRetry'> & {
    * aborts the steps of a run that has ended. Eight steps of 500 orders would otherwise send 4,000 orders after Ctrl-C.
    */
   runsToCarryOut(): Promise<readonly OpenRun[]>;
-  /** What the brands of this process share; absent without brands. */
-  shared?: SharedWork | undefined;
+  /** Seats that all brands of this process share; default: as many as one brand has. */
+  seats?: RunSeats | undefined;
   /** Milliseconds from one look to the next. */
   everyMs?: number | undefined;
-  /** Starts the run of a job that is due by its schedule. Absent: this process takes no scheduled run. */
-  startDue?: (jobName: string, dueId: string) => Promise<void>;
+  /** Starts the runs that are due by their schedule, until closed. Absent: this process starts none. */
+  takeDue?: (taking: TakeOptions) => Promise<JobTaker>;
   /** Called for each step that ended, with its counts, or undefined if it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
 };
-
-/** What the workers of all brands of a process share. */
-export type SharedWork = { seats: RunSeats; due: DueTaker };
 
 export type RunningWorker = {
   /** Finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
@@ -59,7 +55,7 @@ const lookEveryMs = 1000;
  * their queues, and a run without a row is never touched.
  *
  * 1. Every `everyMs` milliseconds, read which runs are open. Take the jobs of new ones; stop the work of ended ones.
- * 2. If `startDue` is given, start the runs that are due by their schedule.
+ * 2. If `takeDue` is given, start the runs that are due by their schedule.
  * 3. `close`: take no more jobs, finish those in hand, and return the rest to the queue.
  *
  * @throws ReviewSyncError when the queue does not respond.
@@ -85,21 +81,14 @@ export async function startRunWorker(app: App, options: RunWorkerOptions): Promi
       queueOutage.failed(error);
     });
   }
-  let looking = Promise.resolve();
-  const lookNext = () => {
-    looking = looking.then(look);
-    return looking;
-  };
-  // Do not await `lookNext`: it closes takers, and a taker may wait for this job.
-  const due = await takeDueRuns(options, taking, () => void lookNext());
-  const watch = repeat(options.everyMs ?? lookEveryMs, lookNext);
+  const due = await options.takeDue?.(taking);
+  const watch = repeat(options.everyMs ?? lookEveryMs, look);
 
   return {
     async close(graceMs = 10_000) {
       const timer = setTimeout(() => abort.abort(), graceMs);
       const closeAll = async () => {
         await Promise.all([due?.close(), watch.close()]);
-        await looking;
         await carried.close();
       };
       try {
@@ -117,21 +106,19 @@ export async function startRunWorker(app: App, options: RunWorkerOptions): Promi
 /** The runs whose jobs this process takes, each in a seat. */
 function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOptions) {
   const { queues, warehouse } = app;
-  const { shared } = options;
   const carried = new Map<string, Carried>();
   const ending = new Set<Promise<void>>();
   const slots = openStepSlots(taking.concurrency);
-  const seats = shared?.seats ?? openRunSeats(takersAtATime - 1);
+  const { seats = openRunSeats(takersAtATime - 1, takersAtATime - 1) } = options;
 
   async function carry({ id: runId, job: jobName }: OpenRun): Promise<void> {
-    const runsOfBrand = carried.size + ending.size;
-    const isLive = !shared || options.jobs.find(({ name }) => name === jobName)?.priority === 1;
-    if (!seats.take(shared ? runsOfBrand : 0, isLive)) return;
+    const isLive = options.jobs.find(({ name }) => name === jobName)?.priority === 1;
+    if (!seats.take(carried.size + ending.size, isLive)) return;
     try {
       const stop = new AbortController();
       const { name } = await queues.ofRun(runId);
       const taker = await takeJobs(taking, name, (job) =>
-        withRun(runId, () => handle(app, options, slots, runId, job, stop.signal)),
+        withRun(runId, () => handle({ app, options, slots, runId, stopped: stop.signal }, job)),
       );
       carried.set(runId, { taker, stop });
     } catch (error) {
@@ -174,48 +161,21 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
   };
 }
 
-/** Starts the runs that are due by their schedule, if this process does. @param onStarted called after each. */
-async function takeDueRuns(
-  { shared, startDue }: RunWorkerOptions,
-  taking: TakeOptions,
-  onStarted: () => void,
-): Promise<JobTaker | undefined> {
-  if (!startDue) return undefined;
-  const start = async (jobName: string, dueId: string) => {
-    await startDue(jobName, dueId);
-    onStarted();
-  };
-  try {
-    if (shared) return await shared.due.take(taking.queues, start);
-    const { name } = taking.queues.scheduled;
-    return await takeJobs({ ...taking, concurrency: 1 }, name, (job) => start(job.name, String(job.id)));
-  } catch (cause) {
-    throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be used', { cause });
-  }
-}
-
 /** Time to return aborted jobs to the queue. */
 const returnJobsMs = 3000;
 
+/** What the jobs of a run are carried out with. `stopped` aborts when the run has ended elsewhere. */
+type Carrying = { app: App; options: RunWorkerOptions; slots: StepSlots; runId: string; stopped: AbortSignal };
+
 /** Carries a job of a run out. Those of a run that has ended, or has no row, do nothing. @returns what the queue keeps. */
-async function handle(
-  app: App,
-  options: RunWorkerOptions,
-  slots: StepSlots,
-  runId: string,
-  job: QueueJob,
-  stopped: AbortSignal,
-): Promise<Counts> {
+async function handle({ app, options, slots, runId, stopped }: Carrying, job: QueueJob): Promise<Counts> {
   const run = await findRun(app.warehouse.db, runId);
   if (!run || run.finishedAt) return {};
   const definition = named(options.jobs, run.job);
-  const signal = AbortSignal.any([app.abort.signal, stopped]);
+  const held: HeldRun = { app, definition, job, run, signal: AbortSignal.any([app.abort.signal, stopped]) };
   try {
-    if (job.id !== runId) {
-      const step = named([definition.step], job.name);
-      return await slots(definition.priority, () => takeStep(app, options, step, job, run, signal));
-    }
-    await takeRun({ app, definition, job, run, signal });
+    if (job.id !== runId) return await slots(definition.priority, () => takeStep(held, options.onStep));
+    await takeRun(held);
   } catch (error) {
     if (!stopped.aborted || error instanceof WaitingChildrenError) throw error;
   }
@@ -223,13 +183,10 @@ async function handle(
 }
 
 async function takeStep(
-  app: App,
-  { onStep }: RunWorkerOptions,
-  step: StepJob<unknown>,
-  job: QueueJob,
-  run: Run,
-  signal: AbortSignal,
+  { app, definition, job, run, signal }: HeldRun,
+  onStep: RunWorkerOptions['onStep'],
 ): Promise<Counts> {
+  const step: StepJob<unknown> = named([definition.step], job.name);
   signal.throwIfAborted();
   const startedMs = performance.now();
   const report = (counts?: Counts) => onStep?.(step.name, counts, (performance.now() - startedMs) / 1000);

@@ -30,15 +30,15 @@ export function openStepSlots(count: number): StepSlots {
 export type RunSeats = { take(runsOfBrand: number, isLive: boolean): boolean; leave(): void };
 
 /**
- * @returns `take` says whether another run may begin. The first two runs of a brand that keep it up to date find a seat as
- *   long as there is one; all others find one in the first half only. So backfills, and a brand whose runs do not end,
- *   leave the others theirs.
+ * @param ofOthers a process of several brands keeps the other seats free for the first two runs of a brand that keep it up
+ *   to date (`isLive`). So backfills, and a brand whose runs do not end, leave the others theirs.
+ * @returns `take` says whether another run may begin.
  */
-export function openRunSeats(count: number): RunSeats {
+export function openRunSeats(count: number, ofOthers: number): RunSeats {
   let taken = 0;
   return {
     take(runsOfBrand, isLive) {
-      if (taken >= (isLive && runsOfBrand < 2 ? count : count / 2)) return false;
+      if (taken >= (isLive && runsOfBrand < 2 ? count : ofOthers)) return false;
       taken += 1;
       return true;
     },

@@ -4,6 +4,7 @@ import type { Counts } from '../../src/base/counts.ts';
 import { IncompleteError, ReviewSyncError } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openQueues } from '../../src/queue/index.ts';
+import { takeJobs } from '../../src/queue/worker.ts';
 import type { RunJob, StepsEnd } from '../../src/runs/job.ts';
 import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
@@ -274,7 +275,7 @@ test('of several brands, a run that keeps a flow up to date asks for any seat', 
     const asked: boolean[] = [];
     const seats = { take: (_runs: number, live: boolean) => asked.push(live) > 0, leave() {} };
     const id = await runs.start(job);
-    await runs.worker({ ...job, priority }, calls(), { shared: { seats, due: undefined as never } });
+    await runs.worker({ ...job, priority }, calls(), { seats });
     await runEnded(queues, id);
     expect([priority, ...new Set(asked)]).toEqual([priority, isLive]);
     await runs.end(id);
@@ -391,7 +392,7 @@ test('a job of a dead worker is taken over in the given time, the sixth time too
     url,
     `update bullmq.job set state = 'active', lock_token = 'lost', locked_until_ms = 1, stalled_marked = true, stalled_count = 5`,
   );
-  await runs.worker(job, calls(), { startDue: async () => {} });
+  await runs.worker(job, calls(), { takeDue: (taking) => takeJobs(taking, queues.scheduled.name, async () => {}) });
   expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
   expect(seconds).toEqual([25, 25]);
 });

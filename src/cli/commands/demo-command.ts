@@ -12,7 +12,7 @@ import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
 import type { AnyRunJob, RunReport } from '../../runs/job.ts';
-import { startWorker } from '../../runs/run-to-end.ts';
+import { startWorker } from '../../runs/start-worker.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';

@@ -9,8 +9,7 @@ import { isRedis, takersOfBrands } from '../../queue/connection.ts';
 import { applySchedules, plannedRuns, schedulesOf, watchSchedules } from '../../queue/schedules.ts';
 import { openDueTaker } from '../../queue/worker.ts';
 import { endRunsOfSchedulesOff } from '../../runs/end-run.ts';
-import { startWorker } from '../../runs/run-to-end.ts';
-import type { SharedWork } from '../../runs/run-worker.ts';
+import { type SharedWork, startWorker } from '../../runs/start-worker.ts';
 import { openRunSeats } from '../../runs/step-slots.ts';
 import { startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
@@ -67,7 +66,8 @@ function openSharedWork({ config: { takeOverSeconds } }: App, log: Logger): Shar
   // Nothing aborts the start of a due run. If the process ends before it, another worker takes it over.
   const { signal: abort } = new AbortController();
   const due = openDueTaker({ takeOverSeconds, log, abort, queueOutage: openOutage(log, 'queue') });
-  return { seats: openRunSeats(takersOfBrands - 1), due };
+  const seats = takersOfBrands - 1;
+  return { seats: openRunSeats(seats, seats / 2), due };
 }
 
 /** Sets the schedules of a brand and carries its runs out until `opened` closes. */
