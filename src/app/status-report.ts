@@ -5,14 +5,14 @@ import { nextRun, type PlannedRun, plannedRuns, type Schedule } from '../queue/s
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { fieldDrift } from '../warehouse/field-shapes.ts';
-import type { Db } from '../warehouse/index.ts';
+import { type Db, warehouseNow } from '../warehouse/index.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { orderQueriesState } from '../warehouse/orders/order-queries.ts';
 import { countAbsent } from '../warehouse/reviews/absent-reviews.ts';
 import { coverageByDay, type DayCoverage, openGaps, spanTotals } from '../warehouse/reviews/coverage.ts';
 import { type Cursor, dailyCounts, type Flow, readCursor } from '../warehouse/runs/cursors.ts';
-import { lastRuns, newestEnded, openRuns, type Run, unattendedRuns } from '../warehouse/runs/runs.ts';
+import { isAttended, isUnattended, lastRuns, newestEnded, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import { sessionState } from '../warehouse/service-session.ts';
 import type { App } from './app.ts';
 import { type Config, isWhole } from './config.ts';
@@ -73,10 +73,13 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
   const days = await coverageByDay(db);
-  const [open, runs] = [await openRuns(db), await lastRuns(db, 20)];
+  const open = await openRuns(db);
+  const runs = await lastRuns(db, 20);
   const { progress, ...ofQueue } = await readQueue(queues, config.queueUrl, open);
   const running = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
-  const left = leftRuns(open, await unattendedRuns(db), progress);
+  const warehouseAt = await warehouseNow(db);
+  // A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it.
+  const isGone = ({ id }: Run) => ['lost', 'failed'].includes(progress.get(id)?.state ?? '');
   return {
     /** When the report was made. */
     at,
@@ -89,10 +92,10 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     /** The newest of the runs that have not ended. */
     inProgress: await Promise.all(
       running.map(async (run): Promise<RunInProgress> => {
-        const isAttended = run.attendedAt !== null && !left.some(({ id }) => id === run.id);
         const { reviews } = await spanTotals(db, run.id);
         const { state = 'lost', planned, ended = 0 } = progress.get(run.id) ?? {};
-        return { run, steps: state === 'lost' ? undefined : { planned, ended }, isAttended, reviews };
+        const steps = state === 'lost' ? undefined : { planned, ended };
+        return { run, steps, isAttended: isAttended(run, warehouseAt) && !isGone(run), reviews };
       }),
     ),
     /** The newest run of each job that has ended. */
@@ -125,7 +128,9 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     daily: await dailyCounts(db, at),
     ...ofQueue,
     /** Open runs that no process carries out, with the steps that wait, if the queue says how many. */
-    leftRuns: left,
+    leftRuns: open
+      .filter((run) => isGone(run) || isUnattended(run, warehouseAt))
+      .map((run) => ({ ...run, stepsLeft: stepsLeft(progress.get(run.id)) })),
     /** The zone and systems of this process; undefined if it has the warehouse only. */
     systems: isWhole(config) ? systemsOf(config) : undefined,
   };
@@ -139,8 +144,7 @@ async function readQueue(queues: Queues | Error | undefined, url: string, open: 
     if (queues instanceof Error) throw queues;
     const progress = new Map<string, RunProgress>();
     for (const { id } of open) progress.set(id, await queues.progress(id));
-    const left = [...progress.values()].map(({ planned = 0, ended }) => planned - ended);
-    const steps = left.reduce((sum, n) => sum + n, 0);
+    const steps = [...progress.values()].reduce((sum, one) => sum + (stepsLeft(one) ?? 0), 0);
     return { queue: { kind, steps }, scheduled: await plannedRuns(queues), progress };
   } catch (error) {
     const hint = hintOf(error, 'QUEUE_URL') ?? 'start its server';
@@ -148,15 +152,9 @@ async function readQueue(queues: Queues | Error | undefined, url: string, open: 
   }
 }
 
-/** A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it. */
-function leftRuns(open: readonly Run[], unattended: readonly Run[], progress: QueueStatus['progress']) {
-  return open.flatMap((run) => {
-    const { state, planned, ended = 0 } = progress.get(run.id) ?? {};
-    const isGone = state === 'lost' || state === 'failed';
-    if (!isGone && !unattended.some(({ id }) => id === run.id)) return [];
-    return [{ ...run, stepsLeft: planned === undefined ? undefined : planned - ended }];
-  });
-}
+/** Steps that have not ended; undefined if the queue does not say how many are planned. */
+const stepsLeft = (progress: RunProgress | undefined): number | undefined =>
+  progress?.planned === undefined ? undefined : progress.planned - progress.ended;
 
 const readFlow = async (db: Db, flow: Flow, { schedules, scheduleTimeZone: timeZone }: Config, at: Date) =>
   flowOf(flow, await readCursor(db, flow), { pattern: schedules[flow], timeZone }, at);
