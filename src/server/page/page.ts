@@ -22,7 +22,7 @@ ${section('progress', 'In progress', runsInProgress(report.inProgress, report.at
 ${section('daily', 'Reviews and orders per day', dailyCharts(report))}
 ${section('dead-letters', 'Dead letters', statusTable(tables.deadLetters))}
 ${section('coverage', 'Coverage', html`${calendar(report)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
-${section('runs', 'Last runs', runsTable(tables.runs, report))}
+${section('runs', 'Last runs', runsTable(tables.runs))}
 ${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
 ${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
   return layout(title, main);
@@ -46,16 +46,17 @@ export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html 
   )}</ul>`;
 }
 
-/** How a run ended comes first, for a phone shows only the first columns. The outcome is coloured; the result may break into lines. */
-function runsTable({ title, head, rows }: StatusTable, report: StatusReport): Html {
-  const endFirst = <T>([run, ...rest]: readonly T[], end = rest.slice(-2)) => [run as T, ...end, ...rest.slice(0, -2)];
-  const styled = rows.map((row, index) => {
-    const [outcome = '', result = ''] = row.slice(-2);
-    const name = report.runs[index]?.outcome ?? 'running';
-    const end = [html`<span class="outcome ${name}">${outcome}</span>`, html`<span class="text">${result}</span>`];
-    return endFirst<Html | string>(row, end);
-  });
-  return statusTable({ title, head: endFirst(head), rows: styled });
+/** Columns that a phone shows without scrolling: how the run ended. The outcome is coloured; the result may break into lines. */
+const firstColumns = ['Run', 'Outcome', 'Result'];
+
+function runsTable({ title, head, rows }: StatusTable): Html {
+  const columns = [...firstColumns, ...head.filter((name) => !firstColumns.includes(name))];
+  const cell = (name: string, text = ''): Html | string => {
+    if (name === 'Outcome') return html`<span class="outcome ${text}">${text}</span>`;
+    return name === 'Result' ? html`<span class="text">${text}</span>` : text;
+  };
+  const styled = rows.map((row) => columns.map((name) => cell(name, row[head.indexOf(name)])));
+  return statusTable({ title, head: columns, rows: styled });
 }
 
 /** Shown if the status cannot be read: the reason and the next step. With scripts it turns into the status by itself. */
