@@ -26,11 +26,11 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   const { log, now } = app;
   const name = app.config.brand === undefined ? 'review-sync' : `review-sync, brand ${app.config.brand}`;
   const post = (text: string) => postAlert(url, `${name}: ${text}`);
-  let isQueueDown = false;
-  let failingSinceMs: number | undefined;
-  let isPosted = false;
   const watcher = randomUUID();
   let isWatcher = true;
+  let isQueueDown = false;
+  /** The warehouse cannot be used, as of the last check. */
+  let outage: { sinceMs: number; isPosted: boolean } | undefined;
 
   async function check(): Promise<void> {
     const { db } = app.warehouse;
@@ -52,20 +52,24 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   async function attempt(): Promise<void> {
     try {
       await check();
-      failingSinceMs = undefined;
       app.warehouseOutage.worked();
     } catch (error) {
-      const isFirst = failingSinceMs === undefined;
-      failingSinceMs ??= performance.now();
       // A lock is logged with the session that holds it, and other statements of this process go on.
       if (!isLockedOut(error)) app.warehouseOutage.failed(error);
-      if (isFirst || isPosted || (!isWatcher && performance.now() - failingSinceMs < unheardMs)) return;
-      await post(`the warehouse cannot be used: ${describeError(error)}\n→ review-sync doctor says what is broken`);
-      isPosted = true;
+      if (outage) await postOutage(outage, error);
+      else outage = { sinceMs: performance.now(), isPosted: false };
       return;
     }
-    if (isPosted) await post('recovered: the warehouse can be used again');
-    isPosted = false;
+    if (outage?.isPosted) await post('recovered: the warehouse can be used again');
+    outage = undefined;
+  }
+
+  /** Posts an outage that goes on, once, if this process is to post it. */
+  async function postOutage(goingOn: NonNullable<typeof outage>, error: unknown): Promise<void> {
+    const isOurs = isWatcher || performance.now() - goingOn.sinceMs >= unheardMs;
+    if (goingOn.isPosted || !isOurs) return;
+    await post(`the warehouse cannot be used: ${describeError(error)}\n→ review-sync doctor says what is broken`);
+    goingOn.isPosted = true;
   }
 
   const watching = repeat(everyMs, () =>
