@@ -5,7 +5,7 @@ import { defineRun } from '../src/runs/define-run.ts';
 import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { allReadBy } from '../src/warehouse/orders/order-queries.ts';
 import type { Run } from '../src/warehouse/runs/runs.ts';
-import { runOfOrders } from './conclusions.ts';
+import { runOfOrders } from './flows.ts';
 import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
 

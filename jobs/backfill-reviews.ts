@@ -2,7 +2,7 @@ import { reviewDeps } from '../src/app/deps.ts';
 import { planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { closeGapsReadSince, gapsProblem, openGaps } from '../src/warehouse/reviews/coverage.ts';
-import { runOfReviews } from './conclusions.ts';
+import { runOfReviews } from './flows.ts';
 
 /** On demand: every review created in a range of days. */
 export const backfillReviews = defineRun({

@@ -7,7 +7,7 @@ import { settleVanished } from '../src/orders/push/vanished-orders.ts';
 import { type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
-import { runOfOrders } from './conclusions.ts';
+import { runOfOrders } from './flows.ts';
 import { stepsOf } from './push-orders.ts';
 
 /** `start`: the oldest creation that the rescan reads, in seconds since 1970; undefined: it reads no orders. */

@@ -13,7 +13,7 @@ import { waitingCounts } from '../src/warehouse/orders/due-orders.ts';
 import { readCursor } from '../src/warehouse/runs/cursors.ts';
 import { openOrNewest } from '../src/warehouse/runs/runs.ts';
 import { backfillOrders } from './backfill-orders.ts';
-import { runOfOrders } from './conclusions.ts';
+import { runOfOrders } from './flows.ts';
 import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
 

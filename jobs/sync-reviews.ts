@@ -4,7 +4,7 @@ import { readComments } from '../src/reviews/refresh/read-comments.ts';
 import { retryOpenRefused } from '../src/reviews/refresh/retry-refused.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { gapsProblem } from '../src/warehouse/reviews/coverage.ts';
-import { runOfReviews } from './conclusions.ts';
+import { runOfReviews } from './flows.ts';
 
 /** Scheduled: the reviews that were written or changed since the last run. */
 export const syncReviews = defineRun({

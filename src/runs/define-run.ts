@@ -4,8 +4,8 @@ import { addCounts, type Conclusion, type Counts, counted } from '../base/counts
 import { mask } from '../base/mask.ts';
 import { recount } from '../warehouse/bi/recount.ts';
 import { type DeadLetterKind, type DeadLettersAtEnd, deadLettersAtEnd } from '../warehouse/dead-letters.ts';
-import { finishRun, type Run, type RunReason } from '../warehouse/runs/runs.ts';
-import type { RunJob, RunReport, StepsEnd } from './job.ts';
+import { finishRun, type Run } from '../warehouse/runs/runs.ts';
+import type { RunJob, RunReport } from './job.ts';
 
 type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude'> & {
   /** Open dead letters of these kinds make the run incomplete. */
@@ -21,17 +21,24 @@ type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude
     app: App,
     at: { state: State; run: Run; failures: readonly string[]; signal: AbortSignal },
   ): Promise<Conclusion>;
-  /** Called when the run ends, after `complete`. Its counts replace those of the steps. */
-  conclusion?(end: RunAtEnd): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
+  /** Called after `complete`, however the run ended. Its counts replace those of the steps. */
+  sumUp?(end: RunAtEnd): Promise<Conclusion>;
 };
 
 /** `counts`: of all steps. `open`: dead letters that are open. */
 export type RunAtEnd = { app: App; run: Run; counts: Counts; open: DeadLettersAtEnd };
 
-/** A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). */
+/**
+ * A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). To conclude it:
+ *
+ * 1. `complete` moves the cursors, unless a step failed.
+ * 2. Count the dead letters that are open. `sumUp` corrects the counts of the run, and says what else is wrong.
+ * 3. Bring the views of `bi` up to date, and record how the run ended.
+ */
 export function defineRun<State, StepPayload>(definition: Definition<State, StepPayload>): RunJob<State, StepPayload> {
+  const { name, deadLetters: kinds, completesAlways = false } = definition;
   return {
     ...definition,
     async plan(app, run, signal) {
@@ -40,46 +47,45 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
       app.warehouse.knownProducts.clear();
       return definition.plan(app, run, signal);
     },
-    async conclude(app, run, end, signal) {
-      const at = { run, state: end.state, failures: end.failures, signal };
-      const isComplete = end.failures.length === 0 || definition.completesAlways;
-      const completed = isComplete ? await definition.complete(app, at) : undefined;
-      const ofSteps = addCounts([...end.results, completed?.counts ?? {}]);
-      const since = definition.deadLettersSince?.(end.state, run);
-      const open = await deadLettersAtEnd(app.warehouse.db, definition.deadLetters, run.startedAt, since);
-      const concluded = await definition.conclusion?.({ app, run, counts: ofSteps, open });
-      const counts = { ...ofSteps, ...concluded?.counts };
-      const problems = [completed?.problem, concluded?.problem].flatMap((one) => (one ? [mask(one)] : []));
-      const report = reportOf({ deadLetters: open.counted, problems }, counts, end);
-      await recount(app.warehouse.db);
-      await finishRun(app.warehouse.db, run.id, report);
-      app.log[report.outcome === 'done' ? 'info' : 'warn'](
-        { run: run.id, ...report },
-        `${definition.name}: ${report.outcome}`,
-      );
+    async conclude(app, run, { state, results, failures }, signal) {
+      const { db } = app.warehouse;
+      const isComplete = failures.length === 0 || completesAlways;
+      const completed = isComplete ? await definition.complete(app, { run, state, failures, signal }) : undefined;
+      const counts = addCounts([...results, completed?.counts ?? {}]);
+      const open = await deadLettersAtEnd(db, kinds, run.startedAt, definition.deadLettersSince?.(state, run));
+      const summedUp = await definition.sumUp?.({ app, run, counts, open });
+      const problems = [completed?.problem, summedUp?.problem].flatMap((one) => (one ? [mask(one)] : []));
+      const steps = { failures, ended: results.length + failures.length };
+      const report = reportOf({ ...counts, ...summedUp?.counts }, problems, steps, open.counted);
+      await recount(db);
+      await finishRun(db, run.id, report);
+      const isDone = report.outcome === 'done';
+      app.log[isDone ? 'info' : 'warn']({ run: run.id, ...report }, `${name}: ${report.outcome}`);
       return report;
     },
   };
 }
 
+/** @param problems what is wrong beside failed steps and dead letters. */
 function reportOf(
-  { deadLetters, problems: found }: { deadLetters: number; problems: readonly string[] },
   counts: Counts,
-  end: StepsEnd<unknown>,
+  problems: readonly string[],
+  { failures, ended }: { failures: readonly string[]; ended: number },
+  deadLetters: number,
 ): RunReport {
-  const problems: string[] = [...found];
-  let reason: RunReason | undefined = found.length === 0 ? undefined : 'problem';
-  if (end.failures.length > 0) {
-    const reasons = [...new Set(end.failures)].slice(0, 3).join('; ');
-    const all = end.failures.length + end.results.length;
-    reason = 'steps-failed';
-    problems.push(`${end.failures.length} of ${all} steps failed; the next run repeats them: ${reasons}`);
+  const texts = [...problems];
+  if (failures.length > 0) {
+    const errors = [...new Set(failures)].slice(0, 3).join('; ');
+    texts.push(`${failures.length} of ${ended} steps failed; the next run repeats them: ${errors}`);
   }
-  if (deadLetters > 0) {
-    reason ??= 'dead-letters';
-    problems.push(`${counted(deadLetters, 'record')} could not be synced; see them with: review-sync dead-letters`);
-  }
-  return reason === undefined
-    ? { outcome: 'done', counts }
-    : { outcome: 'incomplete', counts, reason, error: problems.join('. ') };
+  if (deadLetters > 0)
+    texts.push(`${counted(deadLetters, 'record')} could not be synced; see them with: review-sync dead-letters`);
+  if (texts.length === 0) return { outcome: 'done', counts };
+  const other = problems.length > 0 ? 'problem' : 'dead-letters';
+  return {
+    outcome: 'incomplete',
+    counts,
+    reason: failures.length > 0 ? 'steps-failed' : other,
+    error: texts.join('. '),
+  };
 }

@@ -8,12 +8,12 @@ import { readWindowStep } from './read-window.ts';
  * Counts what the steps cannot: a run may read a review by several of them, and a step that is tried again counts only
  * what its last attempt did.
  */
-async function countReviews({ app, run, open }: RunAtEnd): Promise<Conclusion> {
+async function sumUpReviews({ app, run, open }: RunAtEnd): Promise<Conclusion> {
   return { counts: { ...(await spanTotals(app.warehouse.db, run.id)), refused: open.ofRun } };
 }
 
 /** Says how many removals are held back, how many orders the service had lost, and whose contact `--with-email` did not send. */
-async function concludeOrders({ counts, open: { removalsHeld: held } }: RunAtEnd): Promise<Conclusion> {
+async function sumUpOrders({ counts, open: { removalsHeld: held } }: RunAtEnd): Promise<Conclusion> {
   const { orders_recreated: recreated = 0, orders_without_contact: withheld = 0 } = counts;
   const problems = [
     held > 0 &&
@@ -34,7 +34,7 @@ export const runOfOrders = {
   readsShop: true,
   step: pushOrdersStep,
   deadLetters: ['order', 'order_line'],
-  conclusion: concludeOrders,
+  sumUp: sumUpOrders,
 } as const;
 
 /** The same for every run of reviews. */
@@ -42,5 +42,5 @@ export const runOfReviews = {
   readsShop: false,
   step: readWindowStep,
   deadLetters: ['review'],
-  conclusion: countReviews,
+  sumUp: sumUpReviews,
 } as const;
