@@ -146,7 +146,8 @@ function sharing(brand: Brand, all: ReadonlyMap<Brand, string | undefined>): Usa
 }
 
 function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: client = '' }: Environment) {
-  const [baseUrl, clientId] = [address.trim(), client.trim()];
+  const baseUrl = address.trim();
+  const clientId = client.trim();
   return baseUrl !== '' && clientId !== '' ? serviceOf({ baseUrl, clientId }) : undefined;
 }
 

@@ -47,7 +47,8 @@ export const declareSameService = (db: Db, config: Config['api']) => recordConne
 
 /** What is wrong if the warehouse belongs to another service; undefined if it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
-  const [before, now] = [await connectedService(db), serviceOf(config)];
+  const before = await connectedService(db);
+  const now = serviceOf(config);
   if (before === undefined || isSameAccount(before, now)) return undefined;
   // Two brands may have records with the same ids and dates.
   const owner = await ownerOf(db, now);

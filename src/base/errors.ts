@@ -80,6 +80,7 @@ export function hintOf(error: unknown, address?: string): string | undefined {
 
 /** Message and hint in one text, for places without a separate hint: a run, a dead letter, an alert. */
 export function describeWithHint(error: unknown): string {
-  const [message, hint] = [describeError(error), hintOf(error)];
+  const message = describeError(error);
+  const hint = hintOf(error);
   return hint === undefined || message.includes(hint) ? message : `${message} → ${hint}`;
 }

@@ -13,7 +13,8 @@ const quietMs = 10_000;
 /** Logs an outage as it begins, once a minute, and as it ends. @param system as an operator names it: `warehouse`. */
 export function openOutage(log: Logger, system: string) {
   let sinceMs: number | undefined;
-  let [saidMs, failedMs] = [0, 0];
+  let saidMs = 0;
+  let failedMs = 0;
   const seconds = () => Math.round((performance.now() - (sinceMs ?? 0)) / 1000);
   return {
     /** Some work could not use the system. */

@@ -19,7 +19,8 @@ export async function checkSchedules(queues: Queues, configured: readonly Schedu
     return [warning('no schedule is configured', 'set SCHEDULE_ORDERS and the others')];
   if (planned.length === 0) return [warning('the queue holds no schedule: no run starts by itself', start)];
   const nameOf = ({ job, pattern, timeZone }: Schedule) => `${job} (${pattern} in ${timeZone})`;
-  const [wanted, there] = [configured.map(nameOf), planned.map(nameOf)];
+  const wanted = configured.map(nameOf);
+  const there = planned.map(nameOf);
   const only = (some: string[], others: string[]) => some.filter((one) => !others.includes(one)).join(', ') || 'none';
   const isSame = wanted.sort().join() === there.sort().join();
   const what = `other schedules are in the queue (${only(there, wanted)}) than are configured (${only(wanted, there)})`;

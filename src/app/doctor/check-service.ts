@@ -56,7 +56,8 @@ const offsetShown = (timestamp: string | null): string | undefined =>
 
 /** A sentence if the service's timestamps have another offset than REVIEW_API_TIME_ZONE. */
 export function zoneProblem(timestamp: string | null, timeZone: string): string | undefined {
-  const [shown, at] = [offsetShown(timestamp), parseInstant(timestamp)];
+  const shown = offsetShown(timestamp);
+  const at = parseInstant(timestamp);
   if (shown === undefined || at === undefined) return undefined;
   const then = offsetOf(at, timeZone);
   if (shown === then) return undefined;

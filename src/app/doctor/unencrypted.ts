@@ -10,14 +10,14 @@ export function isUnencrypted(address: string): boolean {
 
 function isOfOthers(host: string): boolean {
   if (!/[.:]/.test(host) || /\.(local|internal|localhost)$/.test(host)) return false;
-  const [isIp4, isIp6] = [/^[\d.]+$/.test(host), host.includes(':')];
-  if (isIp6) return !/^(::1$|f[cd][0-9a-f]{2}:|fe80:)/.test(host);
-  return !(isIp4 && /^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host));
+  if (host.includes(':')) return !/^(::1$|f[cd][0-9a-f]{2}:|fe80:)/.test(host);
+  return !/^[\d.]+$/.test(host) || !/^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host);
 }
 
 function hasTls({ protocol, searchParams }: URL): boolean {
   if (protocol === 'rediss:' || protocol === 'https:') return true;
-  const [ssl, mode] = [searchParams.get('ssl') ?? '', searchParams.get('sslmode') ?? ''];
+  const ssl = searchParams.get('ssl') ?? '';
+  const mode = searchParams.get('sslmode') ?? '';
   if (['true', '1', 'no-verify'].includes(ssl)) return protocol !== 'redis:';
   return protocol.startsWith('postgres') && !['', 'disable', 'allow'].includes(mode);
 }

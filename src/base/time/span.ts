@@ -103,7 +103,8 @@ export type LocalPeriod = Readonly<{ start: string; end: string; first: Second; 
  * harm.
  */
 export function localPeriod(span: Span, zone: string): LocalPeriod {
-  const [first, last] = [unambiguous(span.start, zone, -1), unambiguous(span.end, zone, 1)];
+  const first = unambiguous(span.start, zone, -1);
+  const last = unambiguous(span.end, zone, 1);
   return { start: localText(first, zone), end: localText(last, zone), first, last };
 }
 
@@ -124,7 +125,8 @@ export function shortestEnd(at: Second, zone: string): Second {
 
 /** The common part of `span` and `bounds`; undefined if there is none. */
 export function intersection(span: Span, bounds: Span): Span | undefined {
-  const [start, end] = [Math.max(span.start, bounds.start), Math.min(span.end, bounds.end)];
+  const start = Math.max(span.start, bounds.start);
+  const end = Math.min(span.end, bounds.end);
   return end > start ? { start, end } : undefined;
 }
 

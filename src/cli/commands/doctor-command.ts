@@ -18,7 +18,8 @@ async function runDoctor(context: Context): Promise<Report> {
   const isWrongUsage = config instanceof UsageError;
   const findings = await (isWrongUsage ? diagnoseAlone(context, config) : diagnose(config, schedulesOf(jobs, config)));
   const count = (level: string) => findings.filter((finding) => finding.level === level).length;
-  const [faults, warnings] = [count('fault'), count('warning')];
+  const faults = count('fault');
+  const warnings = count('warning');
   const sums = `${counted(faults, 'fault')}, ${counted(warnings, 'warning')}.`;
   const end = faults + warnings === 0 ? 'All is well.' : `${sums}${faults > 0 ? ' Correct the faults first.' : ''}`;
   const text = [...drawAreas(findings), end].join('\n\n');

@@ -13,7 +13,7 @@ const longerWaitMs = 60_000;
 /** A line with rate and time left. A terminal shows it with a bar and replaces it; elsewhere it is written every two seconds. */
 export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now) {
   const startedMs = now();
-  let [writtenMs, written] = [Number.NEGATIVE_INFINITY, ''];
+  let written = { text: '', atMs: Number.NEGATIVE_INFINITY };
   let isDrawn = false;
   let wait = { text: '', untilMs: Number.NEGATIVE_INFINITY };
   return {
@@ -29,8 +29,8 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
         return;
       }
       const isOver = total !== undefined && done >= total;
-      if (text === written || (now() - writtenMs < lineEveryMs && !isOver)) return;
-      [writtenMs, written] = [now(), text];
+      if (text === written.text || (now() - written.atMs < lineEveryMs && !isOver)) return;
+      written = { text, atMs: now() };
       terminal.say(`${label}: ${text} · ${time}`);
     },
     /** Says the reason of a wait, and its end if that is known. */
