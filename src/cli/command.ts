@@ -1,6 +1,7 @@
 import type { Command as Commander } from 'commander';
 import type { Brand } from '../app/brands.ts';
 import type { Config } from '../app/config.ts';
+import type { Environment } from '../app/config-reader.ts';
 import type { Logger } from '../base/log.ts';
 
 /** What a command reports, drawn in one place: as text for people, or as one JSON document with `--json`. */
@@ -33,7 +34,7 @@ export type Context = {
   /** Aborted by SIGINT or SIGTERM: end cleanly. */
   signal: AbortSignal;
   /** The environment as given, with .env beneath it; of a brand, with its file over it. */
-  environment: Readonly<Record<string, string | undefined>>;
+  environment: Environment;
   /** The brand of the command; undefined without BRANDS_DIR, and if the command serves all brands. */
   brand: string | undefined;
   /** No other brand follows. */

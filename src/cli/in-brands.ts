@@ -8,7 +8,7 @@ import { describeFailure, failureJson } from './failure.ts';
 import type { Surroundings } from './program.ts';
 
 /** This file is loaded by a command that is called: `--help` needs neither configuration nor log. */
-type Around = Surroundings & Pick<Context['terminal'], 'draw'>;
+type Around = Surroundings & Pick<Context['terminal'], 'draw'> & Pick<Context, 'environment'>;
 
 /**
  * Runs a command where it is to be run: without BRANDS_DIR, and where it serves all brands, once; otherwise for the brand

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command as Commander, CommanderError } from 'commander';
+import type { Environment } from '../app/config-reader.ts';
 import { exitStatus, ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
 import { visible, visibleJson } from '../base/visible.ts';
@@ -11,8 +12,8 @@ import { describeFailure, type FailureJson, failureJson } from './failure.ts';
 export type Surroundings = {
   /** What was typed after `review-sync`. */
   args: readonly string[];
-  /** The environment, with .env beneath it. Reading it may throw a UsageError. */
-  environment: Readonly<Record<string, string | undefined>>;
+  /** Reads the environment, with .env beneath it; may throw a UsageError. A command reads it, `--help` does not. */
+  readEnvironment(): Environment;
   /** Aborted to end the command cleanly. */
   signal: AbortSignal;
   writeOut(text: string): void;
@@ -50,9 +51,9 @@ export async function runProgram(given: Surroundings): Promise<number> {
       const command = await loadCommand(name);
       define(commander, command, async (work, reach, asked) => {
         const { inBrands } = await import('./in-brands.ts');
-        const { attended } = await import('./attended.ts');
-        const around = { ...given, ...output };
-        const report = await attended(around, command, () => inBrands(around, reach, asked, work));
+        const { untilStopped } = await import('./until-stopped.ts');
+        const around = { ...given, ...output, environment: given.readEnvironment() };
+        const report = await untilStopped(around, command, () => inBrands(around, reach, asked, work));
         if (!report) return;
         if (args.includes('--json')) writeJson(report.json);
         else if (report.text !== '') writeOut(`${report.text}\n`);

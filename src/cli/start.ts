@@ -40,10 +40,7 @@ if (process.env.npm_command !== undefined) {
 
 const status = await runProgram({
   args: process.argv.slice(2),
-  // Read where its errors are reported: as every command reports them, and not by `--help`.
-  get environment() {
-    return { ...(existsSync('.env') ? readEnvFile('.env') : {}), ...process.env };
-  },
+  readEnvironment: () => ({ ...(existsSync('.env') ? readEnvFile('.env') : {}), ...process.env }),
   signal: stop.signal,
   writeOut: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),

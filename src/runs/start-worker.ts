@@ -2,7 +2,7 @@ import type { App } from '../app/app.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import type { Schedule } from '../queue/schedules.ts';
 import { type DueTaker, takeJobs } from '../queue/worker.ts';
-import { openRunChoice } from './carry-out.ts';
+import { openRunChoice } from './choose-runs.ts';
 import type { AnyRunJob } from './job.ts';
 import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
 import { startDueRun } from './start-run.ts';

@@ -7,7 +7,7 @@ import { readConfig } from '../../src/app/config.ts';
 import { systemsOf } from '../../src/app/run-rights.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
 import { parseEnvFile } from '../../src/base/parse-env-file.ts';
-import { graceMs } from '../../src/cli/attended.ts';
+import { graceMs } from '../../src/cli/until-stopped.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { drawRun } from '../../src/cli/draw-run.ts';
+import { drawRun } from '../../src/cli/run-job.ts';
 import { openProgress } from '../../src/cli/ui/progress.ts';
 import type { RunProgress } from '../../src/queue/index.ts';
 import { type Following, followRun } from '../../src/runs/run-to-end.ts';

@@ -176,7 +176,7 @@ function begin(args: readonly string[], environment: Record<string, string>, isT
   };
   const ended = runProgram({
     args,
-    environment,
+    readEnvironment: () => environment,
     signal: stop.signal,
     writeOut: (text) => {
       stdout += text;

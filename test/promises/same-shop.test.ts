@@ -8,7 +8,7 @@ import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { sameShop } from '../../src/app/require-same-shop.ts';
 import { openLog } from '../../src/base/log.ts';
-import { openRunChoice } from '../../src/runs/carry-out.ts';
+import { openRunChoice } from '../../src/runs/choose-runs.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli, until } from '../harness/cli.ts';

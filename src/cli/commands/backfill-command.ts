@@ -23,7 +23,7 @@ import type { ReviewDeps } from '../../reviews/review-deps.ts';
 import { spanTotals } from '../../warehouse/reviews/coverage.ts';
 import { optionOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { drawRun, drawToEnd, startOnly } from '../draw-run.ts';
+import { drawRun, runAndDraw, startOnly } from '../run-job.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
 import { requireShopQueries, withApp } from '../with-app.ts';
 
@@ -105,7 +105,7 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
       const { reviews, requests } = await spanTotals(app.warehouse.db, runId);
       return `${counted(reviews, 'review')}, ${counted(requests, 'request')}`;
     };
-    return drawRun('backfill reviews', await drawToEnd(context, progress, app, run, note));
+    return drawRun('backfill reviews', await runAndDraw(context, progress, app, run, note));
   });
 }
 
@@ -143,7 +143,7 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
     );
     const run = { job: backfillOrders, asked, key: backfillOrdersKey(asked), replaces: true };
     if (options.detach) return await startOnly(app, run);
-    return drawRun('backfill orders', await drawToEnd(context, progress, app, run));
+    return drawRun('backfill orders', await runAndDraw(context, progress, app, run));
   });
 }
 

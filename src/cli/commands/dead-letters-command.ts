@@ -6,7 +6,7 @@ import type { RunReport } from '../../runs/job.ts';
 import { discardDeadLetters, groupDeadLetters, payloadOf } from '../../warehouse/dead-letters.ts';
 import { numberOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { drawRun, drawToEnd } from '../draw-run.ts';
+import { drawRun, runAndDraw } from '../run-job.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse, withApp } from '../with-app.ts';
 
@@ -74,7 +74,7 @@ const retry = (context: Context, ids: number[]): Promise<Report> =>
   withApp(context, { label: 'retry', unit: 'parts' }, async (app, progress) => {
     let catalog: RunReport | undefined;
     const retried = await retryDeadLetters(app, ids, context.signal, async () => {
-      catalog = await drawToEnd(context, progress, app, { job: syncCatalog });
+      catalog = await runAndDraw(context, progress, app, { job: syncCatalog });
     });
     const { tried, resolved, open, isFailing, notRetried } = retried;
     const failed = catalog && catalog.outcome !== 'done' ? [drawRun('sync catalog', catalog).text] : [];

@@ -19,7 +19,7 @@ import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import { optionOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { drawRun, drawToEnd } from '../draw-run.ts';
+import { drawRun, runAndDraw } from '../run-job.ts';
 import { startServing } from '../serve-brands.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
@@ -106,7 +106,7 @@ async function writeReviews(context: Context, app: App, stage: Stage, source: So
 
 async function runOne(context: Context, app: App, job: AnyRunJob, label: string, unit: string): Promise<RunReport> {
   const progress = openProgress(context.terminal, `sync ${label}`, unit);
-  const report = await drawToEnd(context, progress, app, { job }).finally(progress.stop);
+  const report = await runAndDraw(context, progress, app, { job }).finally(progress.stop);
   const drawn = drawRun(`   ${label}`, report);
   context.terminal.say(drawn.text);
   if (drawn.incomplete) throw new IncompleteError(`the demo's run of ${label} was not complete: ${report.error}`);

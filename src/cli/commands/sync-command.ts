@@ -15,7 +15,7 @@ import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import type { RunReport } from '../../runs/job.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';
-import { drawRun, drawToEnd, runJob } from '../draw-run.ts';
+import { drawRun, runAndDraw, runJob } from '../run-job.ts';
 import { drawForecast } from '../ui/dry-run.ts';
 import { requireShopQueries, withApp } from '../with-app.ts';
 
@@ -56,7 +56,7 @@ async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderO
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
     const request = { job: syncOrders, asked: { allowRemovals: allowRemovals === true } };
-    return drawRun('sync orders', await drawToEnd(context, progress, app, request));
+    return drawRun('sync orders', await runAndDraw(context, progress, app, request));
   });
 }
 
@@ -97,7 +97,7 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
     ['orders', rescanOrders],
   ] as const) {
     const report = await withApp(context, { label: `sync reconcile: ${name}`, unit: 'steps' }, (app, progress) =>
-      drawToEnd(context, progress, app, { job, asked: { allowRemovals } }).catch((error: unknown): RunReport => {
+      runAndDraw(context, progress, app, { job, asked: { allowRemovals } }).catch((error: unknown): RunReport => {
         if (context.signal.aborted) throw error;
         return { outcome: 'incomplete', counts: {}, reason: 'problem', error: describeWithHint(error) };
       }),

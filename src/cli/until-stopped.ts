@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
-import type { Command } from './command.ts';
+import type { Command, Context } from './command.ts';
 import type { Surroundings } from './program.ts';
 
 /** Whether a command finishes what servers of its own have in hand before it ends. */
@@ -16,8 +16,8 @@ export const graceMs = (command: Command): number => (isServer(command) ? 20_000
  *
  * @throws the reason of the signal if the work has not ended within the grace after it.
  */
-export async function attended<T>(
-  { signal, environment, writeError }: Surroundings,
+export async function untilStopped<T>(
+  { signal, environment, writeError }: Pick<Surroundings, 'signal' | 'writeError'> & Pick<Context, 'environment'>,
   command: Command,
   work: () => Promise<T>,
 ): Promise<T> {

@@ -10,7 +10,7 @@ import type { Progress } from './ui/progress.ts';
 import { requireShopQueries, withApp } from './with-app.ts';
 
 /** Runs a job to its end, draws its progress, and names runs that nobody carries out. @throws as `runToEnd`. */
-export async function drawToEnd(
+export async function runAndDraw(
   { terminal, signal }: Context,
   { update, wait }: Progress,
   app: App,
@@ -46,6 +46,6 @@ export function drawRun(title: string, report: RunReport): Report {
 export function runJob(context: Context, title: string, unit: string, job: AnyRunJob): Promise<Report> {
   return withApp(context, { label: title, unit }, async (app, progress) => {
     if (job.readsShop) await requireShopQueries(app);
-    return drawRun(title, await drawToEnd(context, progress, app, { job }));
+    return drawRun(title, await runAndDraw(context, progress, app, { job }));
   });
 }
