@@ -6,6 +6,7 @@ import type { Logger } from '../base/log.ts';
 import { cached } from './cached.ts';
 import type { Served } from './measured-app.ts';
 import { metricsRoute } from './metrics-route.ts';
+import { onceAMinute } from './once-a-minute.ts';
 import { statusRoutes } from './status-routes.ts';
 import { webhookRoute } from './webhook-route.ts';
 
@@ -40,23 +41,19 @@ export async function startServer(
     requestTimeout: 60_000,
     // Longer than any WEBHOOK_SECRET: the router's own error message quotes the path.
     routerOptions: { maxParamLength: 1000 },
+    maxRequestsPerSocket: mostOfConnection,
     frameworkErrors: (_error, _request, reply) => void reply.callNotFound(),
   });
   server.addHook('onSend', async (_request, reply) => void reply.header('x-content-type-options', 'nosniff'));
-  server.server.maxRequestsPerSocket = mostOfConnection;
   limitConnections(server.server);
   handleErrors(server, log);
   healthRoutes(server, served);
   server.register(async (counted) => {
     limitRequests(counted);
-    const wrongToken = (what: string) => {
-      const write = onceAMinute(log, 'a request had a wrong token');
-      return () => write({ what });
-    };
-    metricsRoute(counted, served, wrongToken('/metrics'));
+    metricsRoute(counted, served);
     if (!isPublic) return;
-    webhookRoute(counted, served, wrongToken('a webhook'), onceAMinute(log, 'a webhook was refused'));
-    statusRoutes(counted, served, wrongToken('the status page'));
+    webhookRoute(counted, served);
+    statusRoutes(counted, served);
   });
   try {
     const url = await server.listen({ host: deployment.host, port });
@@ -106,16 +103,6 @@ function limitRequests(server: FastifyInstance): void {
 async function closeWithin(ms: number, server: FastifyInstance): Promise<void> {
   const timer = setTimeout(() => server.server.closeAllConnections(), ms);
   await server.close().finally(() => clearTimeout(timer));
-}
-
-/** Warns at most once a minute: neither guesses nor a sender that repeats itself may fill the log. */
-function onceAMinute(log: Logger, message: string): (fields: object) => void {
-  let warnedMs = Number.NEGATIVE_INFINITY;
-  return (fields) => {
-    if (performance.now() - warnedMs < 60_000) return;
-    warnedMs = performance.now();
-    log.warn(fields, message);
-  };
 }
 
 /** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */

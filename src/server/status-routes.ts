@@ -7,6 +7,7 @@ import { issuesOf } from '../app/alert-rules.ts';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import { hasToken } from './credentials.ts';
 import type { MeasuredApp, Served } from './measured-app.ts';
+import { wrongTokenWarning } from './once-a-minute.ts';
 import { script } from './page/layout.ts';
 import { type BrandSummary, brandsPage, statusPage, unavailablePage } from './page/page.ts';
 import { style } from './page/style.ts';
@@ -28,12 +29,13 @@ const linkElsewhere = /<link[^>]*href="https?:[^>]*>/g;
  * `GET /`: the status page. `GET /queues`: Bull Board. Both only show, and need the token: as a bearer token, or as the
  * password of HTTP Basic with any user.
  */
-export function statusRoutes(parent: FastifyInstance, served: Served, logWrongToken: () => void): void {
+export function statusRoutes(parent: FastifyInstance, served: Served): void {
   const { statusToken: token, brandsDir } = served.deployment;
   if (token === undefined) return;
+  const warnWrongToken = wrongTokenWarning(served.log, 'the status page');
   parent.register(async (server) => {
     server.addHook('onRequest', async (request, reply) =>
-      hasToken(request, token, logWrongToken) ? undefined : challenge(reply),
+      hasToken(request, token, warnWrongToken) ? undefined : challenge(reply),
     );
     server.get<{ Querystring: { brand?: string } }>('/', { errorHandler: sendUnavailable }, async (request, reply) => {
       const all = served.all();

@@ -3,6 +3,7 @@ import type { App } from '../app/app.ts';
 import { acceptWebhook, type Receiver } from '../webhooks/accept-webhook.ts';
 import { isEqualSecret } from './credentials.ts';
 import type { Served } from './measured-app.ts';
+import { onceAMinute, wrongTokenWarning } from './once-a-minute.ts';
 
 /** Largest body in bytes. An event of the spec takes some 70 bytes. */
 const mostBytes = 256 * 1024;
@@ -12,19 +13,16 @@ const mostBytes = 256 * 1024;
  * are stored durably, with 400, 415 or 422 if the body is refused, and with 503 and `Retry-After` if the service
  * should send it again.
  */
-export function webhookRoute(
-  parent: FastifyInstance,
-  served: Served,
-  logWrongToken: () => void,
-  logRefused: (fields: object) => void,
-): void {
+export function webhookRoute(parent: FastifyInstance, served: Served): void {
   const { webhookSecret: secret } = served.deployment;
   if (secret === undefined) return;
+  const warnWrongToken = wrongTokenWarning(served.log, 'a webhook');
+  const warnRefused = onceAMinute(served.log, 'a webhook was refused');
   parent.register(async (server) => {
     server.addHook('onResponse', async ({ params }, { statusCode: status }) => {
       // With the right secret only: the service may have changed its format. Strangers must not fill the log.
       const { secret: given = '' } = params as { secret?: string };
-      if (status >= 400 && isEqualSecret(given, secret)) logRefused({ status });
+      if (status >= 400 && isEqualSecret(given, secret)) warnRefused({ status });
     });
     server.post<{ Params: { secret: string }; Body: unknown }>(
       '/webhooks/:secret',
@@ -32,7 +30,7 @@ export function webhookRoute(
         bodyLimit: mostBytes,
         async onRequest(request, reply) {
           if (isEqualSecret(request.params.secret, secret)) return undefined;
-          logWrongToken();
+          warnWrongToken();
           return reply.callNotFound();
         },
         errorHandler(error, _request, reply) {
