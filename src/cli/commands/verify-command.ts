@@ -121,20 +121,8 @@ async function runVerifyOrders(context: Context, { repair = false, ...days }: Op
 }
 
 function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string {
-  const {
-    orders,
-    equal,
-    differing,
-    differences,
-    notCompared,
-    unknown,
-    deleted,
-    extra,
-    extraCodes,
-    waiting,
-    unmatched,
-  } = report;
-  const sums = `${formatCount(equal)} the same, ${formatCount(differing)} different, ${formatCount(notCompared)} not compared`;
+  const { differing, notCompared, deleted, extra, waiting, unmatched } = report;
+  const sums = `${formatCount(report.equal)} the same, ${formatCount(differing)} different, ${formatCount(notCompared)} not compared`;
   const more = deleted > 0 ? `, ${formatCount(deleted)} deleted in the shop, not compared` : '';
   const why =
     deletes === 'off'
@@ -144,19 +132,18 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
   const kept =
     `${counted(unmatched.subOrders, 'sub-order')} at the service without a line in the shop, kept, ` +
     `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`;
+  const listed = (orders: OrderVerification['differences'], all: number) =>
+    [...orders.map(comparedText), ...andMore(all, orders)].join('\n');
   const blocks = [
-    [`${counted(orders, 'order')} of the shop: ${sums}${more}.`],
-    [...differences.map(comparedText), ...andMore(differing, differences)],
-    extra > 0 ? [`${counted(extra, 'pushed order')} left the shop: ${codesText(extraCodes, extra)}. ${why}`] : [],
-    [...unknown.map(comparedText), ...andMore(notCompared, unknown)],
-    unmatched.subOrders > 0 ? [kept] : [],
-    waiting > 0 ? [`${counted(waiting, 'order')} with lines or a grade that wait until the service has them.`] : [],
-    [orderConclusion(report)],
+    `${counted(report.orders, 'order')} of the shop: ${sums}${more}.`,
+    listed(report.differences, differing),
+    extra > 0 && `${counted(extra, 'pushed order')} left the shop: ${codesText(report.extraCodes, extra)}. ${why}`,
+    listed(report.unknown, notCompared),
+    unmatched.subOrders > 0 && kept,
+    waiting > 0 && `${counted(waiting, 'order')} with lines or a grade that wait until the service has them.`,
+    orderConclusion(report),
   ];
-  return blocks
-    .filter((lines) => lines.length > 0)
-    .map((lines) => lines.join('\n'))
-    .join('\n\n');
+  return blocks.filter(Boolean).join('\n\n');
 }
 
 const seeWhy = 'See why with: review-sync explain order <code>';
