@@ -32,9 +32,12 @@ export const pushRights = (config: Config, rights: RunRights): PushRights => ({
 export const ownPushRights = (config: Config, trigger: Trigger, asked: Partial<RunRights> = {}): PushRights =>
   pushRights(config, ownRights(config, trigger, asked));
 
+/** Whether the run pushes orders: `sync-orders`, `rescan-orders`, `backfill-orders`. */
+export const isOfOrders = ({ job }: Pick<Run, 'job'>): boolean => job.endsWith('-orders');
+
 /** What a run may do to customers and to records at the service, as a sentence. */
 export function mayDo({ job, rights }: Pick<Run, 'job' | 'rights'>): string {
-  if (!job.endsWith('-orders')) return 'It sends no contact';
+  if (!isOfOrders({ job })) return 'It sends no contact';
   const contact = {
     never: 'sends no contact',
     young: `may send contact of orders younger than ${counted(rights.contactMaxAgeDays, 'day')}`,

@@ -5,6 +5,7 @@ import type { FieldDrift } from '../warehouse/field-shapes.ts';
 import type { GapKind } from '../warehouse/reviews/coverage.ts';
 import { isAlwaysShown } from '../warehouse/reviews/review-columns.ts';
 import type { Run } from '../warehouse/runs/runs.ts';
+import { isOfOrders } from './run-rights.ts';
 import type { RunInProgress, StatusReport } from './status-report.ts';
 
 /** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */
@@ -118,7 +119,7 @@ export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date):
 export function progressText({ run, steps, isAttended, reviews }: RunInProgress, now: Date): string {
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
-  const isEndKnown = isAttended && ended > 0 && !run.job.endsWith('orders');
+  const isEndKnown = isAttended && ended > 0 && !isOfOrders(run);
   const rate = formatCount(Math.round((reviews * 60) / Math.max(1, seconds)));
   const parts = [
     `For ${durationText(seconds)}`,
