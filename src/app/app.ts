@@ -106,7 +106,7 @@ export async function openApp(config: Config, options: AppOptions) {
       signal: abort.signal,
     }),
   );
-  // As many pages land as are requested at a time.
+  // Pages in hand: `concurrency` of them are being requested, and as many others land.
   const lists = openLists(pLimit(2 * concurrency));
   const all = opened.move();
   return {

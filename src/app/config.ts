@@ -107,14 +107,14 @@ const shopOf = ({ required, optional }: Reader) => ({
 
 /** The configuration of a process, read once from the environment. */
 export type Config = Readonly<ReturnType<typeof allOf>> & {
-  /** Whose schemas are used; undefined without BRANDS_DIR. */
+  /** The brand whose schemas are used; undefined without BRANDS_DIR. */
   readonly brand: string | undefined;
   /** How long a statement waits for a lock of another session; undefined: without an end. */
   readonly lockSeconds?: number | undefined;
 };
 /**
- * For who only looks, and for a brand among others. Longer than a statement of review-sync holds a lock that another one
- * needs, but for counts of all reviews.
+ * How long the status, and a command that does one brand after the other, wait for a lock, in seconds. Our own statements
+ * hold their locks for less, except those that count all reviews.
  */
 export const shortLockSeconds = 5;
 
