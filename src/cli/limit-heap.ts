@@ -1,4 +1,5 @@
 import v8 from 'node:v8';
+import type { summaries } from './commands/index.ts';
 
 /**
  * Keeps the memory that Node holds near what is in use, in commands that work for long or are called every few minutes:
@@ -10,7 +11,7 @@ import v8 from 'node:v8';
  * before the command loads, because loading lets the young generation grow further, and it never shrinks.
  */
 export function limitHeap([command = '']: readonly string[]): void {
-  if (!['sync', 'backfill', 'verify', 'export', 'worker', 'serve'].includes(command)) return;
+  if (!(longCommands as readonly string[]).includes(command)) return;
   v8.setFlagsFromString('--heap-growing-percent=80');
   // V8 doubles it when enough objects have survived a collection. A limit given to Node may be lower.
   const surviving: object[][] = [];
@@ -18,6 +19,8 @@ export function limitHeap([command = '']: readonly string[]): void {
     surviving.push(Array.from({ length: 10_000 }, (_, n) => ({ n })));
   v8.setFlagsFromString('--semi-space-growth-factor=1');
 }
+
+const longCommands: readonly (keyof typeof summaries)[] = ['sync', 'backfill', 'verify', 'export', 'worker', 'serve'];
 
 /** Its two halves of 4 MB. */
 const youngBytesWanted = 8 * 1024 * 1024;

@@ -72,7 +72,7 @@ export async function endLostRuns(app: App, open: readonly Run[], dueJob?: AnyRu
 }
 
 /** A worker that restarts continues its runs within this time, in milliseconds. */
-const leftMs = 60_000;
+const restartMs = 60_000;
 
 async function lostEnd(
   app: App,
@@ -83,7 +83,7 @@ async function lostEnd(
   if (!(await app.queues.isAlive(run.id))) {
     return { outcome: 'failed', error: 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again' };
   }
-  if (!dueJob || !isUnattended(run, now, leftMs)) return undefined;
+  if (!dueJob || !isUnattended(run, now, restartMs)) return undefined;
   const [differing] = differingSystems(run.systems, systemsOf(app.config), dueJob.readsShop);
   if (!differing) return undefined;
   return { outcome: 'abandoned', error: `nobody continues it, and this process may not: ${differing.what}` };
