@@ -104,16 +104,19 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
 
 /**
  * The environment of a brand: .env with the file of the brand over it. If both say something about mails or deletions, the
- * stricter value counts, as between a run and its process (promise 7): 0 or off in .env stops all brands.
+ * stricter value counts, as between a run and its process (promise 7): 0 or off in .env stops all brands. A malformed
+ * value of .env stays, so that the brand is refused: somebody may have meant to stop it.
  */
 function environmentOf(all: Environment, own: Environment): Environment {
-  const [days = '', ownDays = ''] = [all, own].map((one) => one.ORDER_CONTACT_MAX_AGE_DAYS?.trim());
-  const isLower = days !== '' && (ownDays === '' || Number(days) < Number(ownDays));
+  const days = all.ORDER_CONTACT_MAX_AGE_DAYS?.trim() ?? '';
+  const ownDays = own.ORDER_CONTACT_MAX_AGE_DAYS?.trim() ?? '';
+  const isStricter = ownDays === '' || Number(days) < Number(ownDays) || Number.isNaN(Number(days));
+  const deletes = all.ORDER_DELETES?.trim() ?? '';
   return {
     ...all,
     ...own,
-    ...(isLower && { ORDER_CONTACT_MAX_AGE_DAYS: days }),
-    ...(all.ORDER_DELETES?.trim() === 'off' && { ORDER_DELETES: 'off' }),
+    ...(days !== '' && isStricter && { ORDER_CONTACT_MAX_AGE_DAYS: days }),
+    ...(deletes !== '' && deletes !== 'send' && { ORDER_DELETES: deletes }),
   };
 }
 

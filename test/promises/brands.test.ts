@@ -439,6 +439,16 @@ test.each<[what: string, given: Given, faults: Partial<Record<string, string | R
   ],
   ['a wrong value', { b: { [age]: 'many' } }, { b: `${age} is malformed` }],
   [
+    'a right age where that of .env is wrong',
+    { a: { [age]: '7' }, environment: { [age]: '0 days' } },
+    { a: `${age} is malformed`, b: `${age} is malformed` },
+  ],
+  [
+    'a right word where that of .env is wrong',
+    { a: { [deletes]: 'send' }, environment: { [deletes]: 'no' } },
+    { a: `${deletes} is malformed`, b: `${deletes} is malformed` },
+  ],
+  [
     'one brand id',
     { a: { WEBHOOK_BRAND_IDS: '2' }, b: { WEBHOOK_BRAND_IDS: '1,2' } },
     { a: 'both have 2 in WEBHOOK_BRAND_IDS', b: 'both have 2 in WEBHOOK_BRAND_IDS' },
