@@ -75,7 +75,7 @@ export async function retryDeadLetters(
  * `sync orders` would push the whole shop.
  *
  * @returns the codes of the orders that were pushed again.
- * @throws when the service, the shop or the warehouse fails; ReviewSyncError if orders are among them and the shop is another one.
+ * @throws ReviewSyncError if orders are among them and the shop is another one; the errors of service, shop and warehouse.
  */
 async function retryRecords(
   app: App,

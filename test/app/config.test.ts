@@ -7,8 +7,8 @@ import { readConfig } from '../../src/app/config.ts';
 import { systemsOf } from '../../src/app/run-rights.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
 import { parseEnvFile } from '../../src/base/parse-env-file.ts';
-import { graceMs } from '../../src/cli/until-stopped.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
+import { graceMs } from '../../src/cli/until-stopped.ts';
 import { runCli, runProcess } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 

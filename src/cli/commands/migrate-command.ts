@@ -1,7 +1,6 @@
 import { Option } from 'commander';
-import { dropUnusedBrand, moveWarehouseTo } from '../../app/brand-schemas.ts';
 import { type Config, isWhole, readDeployment } from '../../app/config.ts';
-import { completeUnion, migrateSchemas } from '../../app/migrate.ts';
+import { completeUnion, dropUnusedBrand, migrateSchemas, moveWarehouseTo } from '../../app/migrate.ts';
 import { requireMigrated } from '../../app/require-migrated.ts';
 import { declareSameService } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
