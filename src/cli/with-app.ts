@@ -1,6 +1,9 @@
 import { type App, openApp } from '../app/app.ts';
+import type { Config } from '../app/config.ts';
 import { requireMigrated } from '../app/require-migrated.ts';
 import { UsageError } from '../base/errors.ts';
+import { openQueues } from '../queue/index.ts';
+import { queueNames } from '../warehouse/connected-service.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import type { Context, Report } from './command.ts';
 import { openProgress, type Progress } from './ui/progress.ts';
@@ -44,6 +47,10 @@ export async function inWarehouse(context: Context, work: (warehouse: Warehouse)
   await requireMigrated(warehouse);
   return await work(warehouse);
 }
+
+/** Opens the queues beside a warehouse. @throws ReviewSyncError if the queue does not respond, or lacks its tables. */
+export const queuesOf = async ({ db }: Warehouse, { queueUrl, api, brand }: Config) =>
+  openQueues(queueUrl, await queueNames(db, api, brand));
 
 /**
  * Stops a command before it does anything if a shop query does not match the contract (exit status 2). Errors of the

@@ -2,6 +2,7 @@ import type { App } from '../app/app.ts';
 import { differingSystems, systemsOf } from '../app/run-rights.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import { withTimeout } from '../base/timeout.ts';
+import type { Queues } from '../queue/index.ts';
 import type { Schedule } from '../queue/schedules.ts';
 import { warehouseNow } from '../warehouse/index.ts';
 import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
@@ -11,16 +12,17 @@ import type { AnyRunJob } from './job.ts';
  * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
  * the run goes too.
  *
+ * @param app.queues undefined: the queue cannot be used. What it has of the run stays there, and nobody carries it out.
  * @returns false if no open run has this id.
  */
 export async function endRun(
-  app: App,
+  app: Pick<App, 'warehouse'> & { queues: Pick<Queues, 'drop'> | undefined },
   id: string,
   error: string,
   outcome: 'abandoned' | 'failed' = 'abandoned',
 ): Promise<boolean> {
   const isEnded = await finishRun(app.warehouse.db, id, { outcome, error });
-  if (isEnded) await app.queues.drop(id).catch(() => {});
+  if (isEnded) await app.queues?.drop(id).catch(() => {});
   return isEnded;
 }
 

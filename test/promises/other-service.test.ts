@@ -1,8 +1,10 @@
 import { expect, onTestFinished } from 'vitest';
 import { syncOrders } from '../../jobs/sync-orders.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
 import { openLog } from '../../src/base/log.ts';
+import { startDueRun } from '../../src/runs/start-run.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
@@ -38,6 +40,17 @@ test('a warehouse that was used with one service refuses another one', async ({ 
   expect(await runJob(worker, syncOrders)).toMatchObject({ error: belongs });
   expect((await runCli(['doctor'], environment)).stdout).toContain('belongs to another review service');
   expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+});
+
+test('a run is ended although the service is another one, and the queue is down', async ({ world }) => {
+  await world.place(order('A'));
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await startDueRun(await world.openApp(), syncReviews, 'due');
+  const REVIEW_API_BASE_URL = await openOther('select');
+  const environment = { ...world.environment, REVIEW_API_BASE_URL, QUEUE_URL: 'redis://127.0.0.1:1' };
+  expect(await runCli(['runs', 'end', 'due'], environment)).toMatchObject({ status: 0, stderr: '' });
+  const ended = await world.warehouse(`select outcome from sync.runs where id = 'due'`);
+  expect(ended).toEqual([{ outcome: 'abandoned' }]);
 });
 
 test('the same code and id with another date is an order of another account', async ({ world }) => {

@@ -6,7 +6,7 @@ import { warehouseNow } from '../../warehouse/index.ts';
 import { isAttended, openRuns } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse, withApp } from '../with-app.ts';
+import { inWarehouse, queuesOf } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -36,9 +36,11 @@ const list = (context: Context): Promise<Report> =>
     return { text: `${table(['run', 'started (UTC)', 'carried out by', 'may do'], rows)}\n\n${next}`, json: runs };
   });
 
+/** Needs neither shop nor service nor queue: one of them may be why the run is to end. */
 const end = (context: Context, id: string): Promise<Report> =>
-  withApp(context, {}, async (app) => {
-    if (await endRun(app, id, 'a person ended it: runs end')) {
+  inWarehouse(context, async (warehouse) => {
+    await using queues = await queuesOf(warehouse, context.warehouseConfig()).catch(() => undefined);
+    if (await endRun({ warehouse, queues }, id, 'a person ended it: runs end')) {
       return { text: `${id} is ended. Nothing is lost: the next run reads the same again.`, json: { ended: id } };
     }
     throw new UsageError(`No open run has the id ${JSON.stringify(id)}`, { hint: 'See: review-sync runs' });

@@ -3,11 +3,9 @@ import { issuesOf } from '../../app/alert-rules.ts';
 import { isWhole } from '../../app/config.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
-import { openQueues } from '../../queue/index.ts';
-import { queueNames } from '../../warehouse/connected-service.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse } from '../with-app.ts';
+import { inWarehouse, queuesOf } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -19,8 +17,7 @@ const status = (context: Context): Promise<Report> =>
   inWarehouse(context, async (warehouse) => {
     const config = context.warehouseConfig();
     await using opened = new AsyncDisposableStack();
-    const open = async () =>
-      opened.use(await openQueues(config.queueUrl, await queueNames(warehouse.db, config.api, config.brand)));
+    const open = async () => opened.use(await queuesOf(warehouse, config));
     const queues = isWhole(config) ? await open().catch((error: Error) => error) : undefined;
     const report = await statusReport({ warehouse, config, now: () => new Date(), queues });
     const issues = issuesOf(report);
