@@ -3,8 +3,11 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/app/config.ts';
+import { readBrands } from '../../src/app/brands.ts';
+import { readConfig, readDeployment } from '../../src/app/config.ts';
+import type { Environment } from '../../src/app/config-reader.ts';
 import { systemsOf } from '../../src/app/run-rights.ts';
+import { UsageError } from '../../src/base/errors.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
 import { parseEnvFile } from '../../src/base/parse-env-file.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
@@ -44,6 +47,20 @@ describe('readConfig', () => {
     // Others have variables of their own; and what is set in its right name is no typo.
     const others = { PATH: '/bin', HOSTS: 'x', PORTS: '1', ORDER_TABLE: 'o', REVIEW_API: 'x', ORDER_DELETE: 'x' };
     expect(readConfig({ ...right, ...others, ORDER_DELETES: 'send' })).toMatchObject({ orderDeletes: 'send' });
+  });
+
+  test('the file of a brand may set each variable that is not read for all brands', async () => {
+    const namesReadBy = (read: (environment: Environment) => unknown) => {
+      const names: string[] = [];
+      const environment = new Proxy({}, { get: (_, name) => void names.push(String(name)) });
+      expect(() => read(environment)).toThrow(UsageError);
+      return [...new Set(names)];
+    };
+    const folder = await temporaryFolder();
+    const lines = namesReadBy(readConfig).map((name) => `${name}=1\n`);
+    await writeFile(join(folder, 'a.env'), lines.join(''), { mode: 0o600 });
+    const [brand] = readBrands({ BRANDS_DIR: folder }) ?? [];
+    expect(brand?.fault?.message).toContain(` has ${namesReadBy(readDeployment).sort().join(', ')}: expected in .env`);
   });
 
   // In silence, each would mean the default, which mails.
