@@ -104,8 +104,8 @@ export const timeZone = check(isTimeZone, withValue('an IANA time zone such as A
 const cron = check((pattern) => {
   if (pattern.split(/\s+/).length < 5) return false;
   try {
-    // Some patterns can be read and name no day, such as the 31st of April.
-    CronExpressionParser.parse(pattern).next();
+    // Some patterns can be read and name no day, such as the 31st of April. In UTC no clock change hides the next one.
+    CronExpressionParser.parse(pattern, { tz: 'UTC' }).next();
     return true;
   } catch {
     return false;

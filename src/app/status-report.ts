@@ -1,7 +1,8 @@
 import { describeError, hintOf } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues, RunProgress } from '../queue/index.ts';
-import { nextRun, type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
+import { nextRun } from '../queue/next-run.ts';
+import { type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { fieldDrift } from '../warehouse/field-shapes.ts';

@@ -1,5 +1,6 @@
 import { ReviewSyncError } from '../base/errors.ts';
 import { isRedis, type QueueClasses, queueClasses, respondsInTime } from './connection.ts';
+import { settings } from './next-run.ts';
 
 /** A queue of BullMQ. */
 export type BullQueue = InstanceType<QueueClasses['Queue']>;
@@ -63,6 +64,7 @@ export async function openQueueServer(url: string, takers?: number) {
       connection: classes.connection,
       // BullMQ would write its version and its default number of events for each queue that is opened.
       skipMetasUpdate: true,
+      settings,
       ...classes.telemetry,
     });
     // The failing call reports the error. Without a listener the process would end.

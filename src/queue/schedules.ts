@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ErrorCode } from 'bullmq';
-import { CronExpressionParser } from 'cron-parser';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { repeat } from '../base/timeout.ts';
 import { respondsInTime } from './connection.ts';
 import { dueIds, isAliveIn, type Queues, runAttempts } from './index.ts';
+import { nextRun } from './next-run.ts';
 
 export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = Schedule & { next: Date | undefined };
@@ -62,10 +62,6 @@ export const lateMs = 60_000;
 
 /** Clocks of two machines differ by less than this: a moment that is further ahead comes from a clock that is wrong. */
 export const clockErrorMs = 3_600_000;
-
-/** When a schedule is due after a moment. */
-export const nextRun = ({ pattern, timeZone }: Omit<Schedule, 'job'>, afterMs: number): Date =>
-  CronExpressionParser.parse(pattern, { tz: timeZone, currentDate: afterMs }).next().toDate();
 
 /** Whether the next run is later than its pattern says: a clock was ahead when the run before it was taken. */
 export const isTooFarAhead = (planned: PlannedRun, now: Date): boolean =>

@@ -5,7 +5,7 @@ import type { Outage } from '../base/outage.ts';
 import { patchWorker } from './bullmq-patch.ts';
 import type { QueueClasses } from './connection.ts';
 import type { BullQueue, Queues } from './index.ts';
-import { nextRun } from './schedules.ts';
+import { nextRun, settings } from './next-run.ts';
 
 /** Errors that a handler may throw. Waiting: the run waits for its steps. Unrecoverable: the job is not retried. */
 export { UnrecoverableError, WaitingChildrenError } from 'bullmq';
@@ -51,6 +51,7 @@ export async function takeJobs(
     {
       connection: queues.classes.connection,
       ...queues.classes.telemetry,
+      settings,
       concurrency: options.concurrency,
       autorun: false,
       // A job is taken over after its lock has expired (600 of 1000) and a worker has looked for expired locks (400 of

@@ -1,8 +1,10 @@
 import type pg from 'pg';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
 import { openLog } from '../../src/base/log.ts';
+import { openOutage } from '../../src/base/outage.ts';
+import { nextRun } from '../../src/queue/next-run.ts';
 import {
   applySchedules,
   isTooFarAhead,
@@ -11,6 +13,8 @@ import {
   schedulesOf,
   watchSchedules,
 } from '../../src/queue/schedules.ts';
+import { openDueTaker } from '../../src/queue/worker.ts';
+import { until } from '../harness/cli.ts';
 import { onEachQueue, openTestQueues } from '../harness/queues.ts';
 
 const minute = 60_000;
@@ -111,6 +115,44 @@ test.each(['start', 'watch'])('a schedule whose due run the queue has lost is se
   if (how === 'start') await applySchedules(queues, [orders]);
   else await watchSchedules({ queues, log: openLog('silent') }, [orders], 3_600_000).close();
   expect((await plannedRuns(queues))[0]?.next?.getTime()).toBeGreaterThan(Date.now());
+});
+
+/** Clocks go back by half an hour at 15:00 UTC on Lord Howe, by an hour at 14:00 on the Chatham Islands, on 2026-04-04. */
+const goBack: [pattern: string, timeZone: string, after: string, next: string][] = [
+  ['0 * * * *', 'Australia/Lord_Howe', '14:00', '15:00'],
+  ['0 * * * *', 'Australia/Lord_Howe', '14:10', '15:00'],
+  ['0 * * * *', 'Australia/Lord_Howe', '15:00', '15:30'],
+  ['0 2 * * *', 'Australia/Lord_Howe', '13:00', '15:00'],
+  ['*/5 * * * *', 'Pacific/Chatham', '13:10', '13:15'],
+  ['0 * * * *', 'Pacific/Chatham', '13:00', '13:15'],
+  ['0 * * * *', 'Europe/Berlin', '13:00', '14:00'],
+];
+const thatDay = (time: string) => Date.parse(`2026-04-04T${time}:00Z`);
+
+test.each(goBack)('%s in %s is due after %s at %s', (pattern, timeZone, after, next) => {
+  expect(nextRun({ pattern, timeZone }, thatDay(after))).toEqual(new Date(thatDay(next)));
+});
+
+test('a schedule goes on over a change of the clocks by half an hour', async () => {
+  const queues = { ...(await openTestQueues()).queues, prefix: 'nord/' };
+  const hourly = at('0 * * * *', 'sync-catalog', 'Australia/Lord_Howe');
+  const log = openLog('silent');
+  onTestFinished(() => void vi.useRealTimers());
+  for (const start of ['13:50', '14:01']) {
+    vi.useFakeTimers({ toFake: ['Date'], now: thatDay(start) });
+    await applySchedules(queues, [hourly]);
+  }
+  const started: string[] = [];
+  const due = openDueTaker({
+    takeOverSeconds: 25,
+    log,
+    abort: new AbortController().signal,
+    queueOutage: openOutage(log, 'queue'),
+  });
+  onTestFinished(() => due.close());
+  await due.take(queues, async (job) => void started.push(job));
+  await until(async () => started.length > 0);
+  expect(await plannedRuns(queues)).toMatchObject([{ ...hourly, next: new Date(thatDay('15:00')) }]);
 });
 
 test('a queue that hangs when the schedules are set is an error after five seconds', async () => {
