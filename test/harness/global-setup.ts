@@ -36,7 +36,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const options = { timeZone: 'Asia/Seoul', moneyUnit: 'hundredths', currency: 'KRW' } as const;
   const store = await openStore({ databaseUrl: service, ...options, reviewOptionsForm: 'default' });
   await store.close();
-  const sample = generateSampleShop({ seed: 7, orders: 60, reviews: 200, now: new Date() });
+  const sample = generateSampleShop({ seed: 7, orders: 30, reviews: 200, now: new Date() });
   const shop = await database.createDatabase('template_shop');
   await seedReviews(shop, sample.reviews);
   await loadSampleShop(shop, sample);

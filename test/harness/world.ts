@@ -22,7 +22,7 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 type Json = any;
 
 export type WorldOptions = {
-  /** `sample`: sixty orders of the sample shop, with the reviews of their products at the service. Default: nothing. */
+  /** `sample`: thirty orders of the sample shop, with the reviews of their products at the service. Default: nothing. */
   shop?: 'sample';
   service?: Partial<ReferenceServiceOptions>;
   environment?: Record<string, string>;
