@@ -15,7 +15,7 @@ function samples(text: string, name: string): Record<string, number> {
 
 test('a worker’s /metrics tell its requests, what it brought and what failed', async () => {
   await using world = await openWorld({ shop: 'sample' });
-  const others = { ...noSchedules, SCHEDULE_ORDERS: '*/2 * * * * *', SCHEDULE_REVIEWS: '*/2 * * * * *' };
+  const others = { ...noSchedules, SCHEDULE_ORDERS: '*/5 * * * * *', SCHEDULE_REVIEWS: '*/5 * * * * *' };
   // Until a step has failed, no window can be recorded.
   await world.warehouse('alter table sync.export_windows add constraint bad check (false)');
   const worker = startHere(['worker'], { ...world.environment, ...others, METRICS_PORT: '0', LOG_LEVEL: 'info' });
