@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -217,15 +216,5 @@ describe('the command line', () => {
       if (grace > 2000) slow.push(name);
     }
     expect(slow.sort()).toEqual(['demo', 'reference-service', 'serve', 'worker']);
-  });
-
-  test('.env of the working directory is read, and the environment wins', async () => {
-    const cwd = await temporaryFolder();
-    const lines = Object.entries({ ...right, SCHEDULE_ORDERS: 'x', SCHEDULE_REVIEWS: 'y' });
-    await writeFile(join(cwd, '.env'), lines.map(([name, value]) => `${name}=${value}`).join('\n'));
-    const { status, stderr } = await runProcess(['status'], { SCHEDULE_REVIEWS: '' }, cwd);
-    expect(status).toBe(2);
-    expect(stderr).toContain('SCHEDULE_ORDERS');
-    expect(stderr).not.toContain('SCHEDULE_REVIEWS');
   });
 });
