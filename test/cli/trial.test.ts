@@ -1,12 +1,29 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { parseEnv } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { expect, onTestFinished } from 'vitest';
 import { runCli, startCli } from '../harness/cli.ts';
+import { query } from '../harness/database.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 import { line, order, orderTest as test } from '../harness/order-world.ts';
+
+/** The server has a random password, in a folder that no other user can enter. */
+async function isClosedToOthers(folder: string, url: string): Promise<void> {
+  const { password } = new URL(url);
+  expect(password).toMatch(/^[0-9a-f]{48}$/);
+  expect(await readFile(join(folder, 'password'), 'utf8')).toBe(password);
+  expect((await stat(join(folder, 'password'))).mode & 0o777).toBe(0o600);
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  const known = Object.assign(new URL(url), { password: 'review-sync' });
+  await expect(query(known.href, 'select 1')).rejects.toThrow(/password/);
+  if (process.getuid?.() !== 0) return;
+  const asNobody = { uid: 65534, gid: 65534, cwd: '/' };
+  await expect(promisify(execFile)('cat', [join(folder, 'password')], asNobody)).rejects.toThrow(/denied/);
+  await expect(promisify(execFile)('ls', [folder], asNobody)).rejects.toThrow(/denied/);
+}
 
 test('a trial of an own shop works with the lines that the reference service prints', async ({ world }) => {
   await world.place(
@@ -14,7 +31,7 @@ test('a trial of an own shop works with the lines that the reference service pri
     order('B', line('1', 'P2')),
   );
   const { SHOP_DATABASE_URL = '', SHOP_SQL_DIR = '' } = world.environment;
-  const cwd = await temporaryFolder();
+  const cwd = await temporaryFolder(0o755);
   await writeFile(join(cwd, '.env'), `SHOP_DATABASE_URL=${SHOP_DATABASE_URL}\nSHOP_SQL_DIR=${SHOP_SQL_DIR}\n`);
   const options = ['--port', '0', '--products-from-shop', '--time-zone', 'Europe/Berlin'];
   const shared = await temporaryFolder(0o755);
@@ -30,6 +47,7 @@ test('a trial of an own shop works with the lines that the reference service pri
   const address = `${printed.REVIEW_API_BASE_URL}/openapi.json`;
   const [refused] = await once(request(address, { headers: { host: 'shop.example.com' } }).end(), 'response');
   expect(refused.resume().statusCode).toBe(403);
+  await isClosedToOthers(join(cwd, '.review-sync', 'postgres'), printed.WAREHOUSE_DATABASE_URL ?? '');
 
   expect(await runCli(['migrate'], environment)).toMatchObject({ status: 0 });
   const reviews = await runCli(['sync', 'reviews'], environment);
