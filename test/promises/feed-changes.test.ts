@@ -1,7 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { runCli } from '../harness/cli.ts';
 import { line, order, sampleShopQueries, orderTest as test, writeQueries } from '../harness/order-world.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -35,10 +34,6 @@ test('a changed query is said by the next run, status and doctor until a backfil
   };
   const looks = async () => [await said('status'), await said('doctor')];
   expect(await said('sync', 'orders')).toBe(false);
-  // A line of comment and another line end select the same.
-  await writeQueries(folder, { orders: '-- all of them\r\nselect * from o;' });
-  expect([await said('sync', 'orders'), ...(await looks())]).toEqual([false, false, false]);
-
   await writeQueries(folder, {
     order_lines: `select order_code, line_code, product_id, price * 2 as price, status from l`,
   });
@@ -52,18 +47,4 @@ test('a changed query is said by the next run, status and doctor until a backfil
 
   expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   expect(await looks()).toEqual([false, false]);
-});
-
-test('another zone is a change only if a query selects a date without zone', async ({ world }) => {
-  await world.place(order('A', line('1', 1)));
-  const says = async (zone: string) => {
-    const end = await runCli(['sync', 'orders'], { ...world.environment, SHOP_TIME_ZONE: zone });
-    expect(end.status).toBe(0);
-    return end.stderr.includes(notice);
-  };
-  expect([await says('Asia/Seoul'), await says('UTC')]).toEqual([false, false]);
-  await writeQueries(world.environment.SHOP_SQL_DIR, {
-    orders: `select code, created_at at time zone 'UTC' as created_at, updated_at, total_price from o`,
-  });
-  expect([await says('UTC'), await says('Asia/Seoul')]).toEqual([true, true]);
 });

@@ -36,6 +36,24 @@ test.each([
   expect(later.keys).toEqual([{ code: 'C', at: `2026-07-01T${hour}:30:00.000000Z` }]);
 });
 
+test('another zone is another query if that selects a date without zone', async () => {
+  const [local, dated] = [
+    await tables('timestamp', `values ('A', now())`),
+    await tables('timestamptz', `values ('A', now())`),
+  ];
+  const hashes = async (database: ShopTables, orders: string) => {
+    const shops = ['Asia/Seoul', 'UTC'].map((zone) => openTables(database, { ...queriesOf(), orders }, zone));
+    return Promise.all((await Promise.all(shops)).map((shop) => shop.orderQueriesHash()));
+  };
+  const { orders } = queriesOf();
+  const [inSeoul, inUtc] = await hashes(local, orders);
+  expect(inSeoul).not.toBe(inUtc);
+  const [same, alike] = await hashes(dated, orders);
+  expect(same).toBe(alike);
+  expect(await hashes(dated, `-- all of them\r\n${orders};`)).toEqual([same, same]);
+  expect(await hashes(dated, orders.replace('1::', '2::'))).not.toContain(same);
+});
+
 test('a query file runs with a byte order mark, Windows line ends and semicolons', async () => {
   const database = await tables('timestamptz', `values ('A', now())`);
   const windows = (orders: string) => openTables(database, { ...queriesOf(), orders });
