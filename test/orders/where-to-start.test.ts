@@ -2,32 +2,37 @@ import { expect } from 'vitest';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
-import { type OrderWorld, orderShopQueries, orders, orderTest as test } from '../harness/order-world.ts';
+import { type OrderWorld, orderShopQueries, orders, orderTest as test, writeQueries } from '../harness/order-world.ts';
 
 const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
 
 /** The day of the shop’s clock, its time, the cursor and the start on the first of March. */
-test.for([
+const starts = [
+  ['at the beginning without a cursor', '01T12:05', undefined, undefined],
   ['at the cursor minus the lookback', '01T12:05', '11:58:00.123456Z', '11:48:00.123Z'],
   ['there however long ago the last run was', '09T23:00', '11:58:00Z', '11:48:00.000Z'],
   ['at the shop’s clock minus the lookback, where that was set back', '01T11:05', '11:58:00Z', '10:55:00.000Z'],
-  ['at the beginning without a cursor', '01T12:05', undefined, undefined],
-] as const)('a run starts %s', async ([, time, cursorTime, startTime], { world }) => {
+] as const;
+
+test('a run starts at the cursor, or at the clock of the shop, minus the lookback', async ({ world }) => {
   const { shop, warehouse } = await world.openApp();
-  const [shopNow, cursor] = [`2026-03-${time}:00Z`, `2026-03-01T${cursorTime}`];
-  const start = startTime === undefined ? '-infinity' : `2026-03-01T${startTime}`;
-  if (cursorTime) await advanceCursor(warehouse.db, 'orders', { at: cursor, readTo: cursor });
-  const asked: string[] = [];
-  const watched: Shop = {
-    ...shop,
-    now: async () => shopNow,
-    orderCodes(range) {
-      asked.push(range.after.at);
-      return shop.orderCodes(range);
-    },
-  };
-  await planChangedOrders({ shop: watched, db: warehouse.db }, options);
-  expect(asked).toEqual([start]);
+  for (const [what, time, cursorTime, startTime] of starts) {
+    const [shopNow, cursor] = [`2026-03-${time}:00Z`, `2026-03-01T${cursorTime}`];
+    const start = startTime === undefined ? '-infinity' : `2026-03-01T${startTime}`;
+    await world.warehouse('update sync.settings set orders_cursor = null');
+    if (cursorTime) await advanceCursor(warehouse.db, 'orders', { at: cursor, readTo: cursor });
+    const asked: string[] = [];
+    const watched: Shop = {
+      ...shop,
+      now: async () => shopNow,
+      orderCodes(range) {
+        asked.push(range.after.at);
+        return shop.orderCodes(range);
+      },
+    };
+    await planChangedOrders({ shop: watched, db: warehouse.db }, options);
+    expect([what, asked]).toEqual([what, [start]]);
+  }
 });
 
 /**
@@ -59,7 +64,8 @@ test('the cursor goes to the newest change of all pages, at the end of the run',
   expect(await cursorAfter(world, '2026-03-01T12:05:00Z', [...pages, undefined])).toEqual([pages[1], 0]);
 });
 
-test.for([
+/** Dates of changes that the clock has not reached, and the feed that shows them. */
+const ahead = [
   ['in 2099', undefined],
   [
     'infinity, or after the year 9999',
@@ -74,21 +80,23 @@ test.for([
     'by a clock that moves',
     `select code, clock_timestamp() + interval '1 hour' as changed_at from o where :since is not null`,
   ],
-])(
-  'changes dated %s are all read, and the cursor stays at the second of the clock',
-  async ([, feed], { openWorld }) => {
-    const queries = feed === undefined ? {} : { changed_orders: feed };
-    const zone = { SHOP_TIME_ZONE: 'UTC', SHOP_SQL_DIR: await orderShopQueries(queries) };
-    const world = await openWorld({ environment: zone });
-    await world.place(...orders(35));
+] as const;
+
+test('changes dated ahead are all read, and the cursor stays at the second of the clock', async ({ openWorld }) => {
+  const folder = await orderShopQueries();
+  const world = await openWorld({ environment: { SHOP_TIME_ZONE: 'UTC', SHOP_SQL_DIR: folder } });
+  await world.place(...orders(35));
+  const { shop, warehouse } = await world.openApp();
+  const deps = { shop, db: warehouse.db };
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+  for (const [what, feed] of ahead) {
+    await world.warehouse('update sync.settings set orders_cursor = null');
+    await advanceCursor(warehouse.db, 'orders', { at: yesterday, readTo: yesterday });
     await world.shop(`update o set updated_at = now()`);
     // The page in which the future begins shows the last codes: the lower ones must still come.
     const late = `timestamptz '2099-12-31' - substr(code, 2)::integer * interval '1 day'`;
     if (feed === undefined) await world.shop(`update o set updated_at = ${late} where code > 'O15'`);
-    const { shop, warehouse } = await world.openApp();
-    const deps = { shop, db: warehouse.db };
-    const yesterday = new Date(Date.now() - 86_400_000).toISOString();
-    await advanceCursor(warehouse.db, 'orders', { at: yesterday, readTo: yesterday });
+    else await writeQueries(folder, { changed_orders: feed });
     const read = new Set<string>();
     const ofTen = { ...options, batchSize: 10 };
     let batch = await planChangedOrders(deps, ofTen);
@@ -96,12 +104,12 @@ test.for([
       batch = next;
       for (const code of batch.codes) read.add(code);
     }
-    expect(read.size).toBe(35);
+    expect([what, read.size]).toEqual([what, 35]);
     await concludeChangedOrders(deps, batch.state);
     const { at = '' } = (await readCursor(warehouse.db, 'orders')) ?? {};
-    expect(at).toBe(`${batch.state.shopNow.slice(0, 19)}.000Z`);
-  },
-);
+    expect([what, at]).toEqual([what, `${batch.state.shopNow.slice(0, 19)}.000Z`]);
+  }
+});
 
 test('a run without a change leaves the cursor where it is, and says when it looked', async ({ world }) => {
   const { shop, warehouse } = await world.openApp();
