@@ -16,6 +16,7 @@ import {
 import { openDueTaker } from '../../src/queue/worker.ts';
 import { until } from '../harness/cli.ts';
 import { onEachQueue, openTestQueues } from '../harness/queues.ts';
+import { hasRedis } from '../harness/servers.ts';
 
 const minute = 60_000;
 const backoff = { type: 'exponential', delay: 1000 };
@@ -78,8 +79,9 @@ onEachQueue(({ redisUrl }) => {
     const { queues } = await openTestQueues(redisUrl());
     const log = openLog('silent');
     const planned = async () => (await plannedRuns(queues)).sort((a, b) => a.job.localeCompare(b.job));
-    // What a row decides is the same on both queues; one row of each kind shows that Redis keeps it so.
-    const some = redisUrl() === undefined ? rows : rows.filter((_, at) => at === 0 || at === 9);
+    // What a row decides is the same on both queues, and on Redis at a tenth of the cost: Postgres shows one row of each kind.
+    const areAll = hasRedis === (redisUrl() !== undefined);
+    const some = areAll ? rows : rows.filter((_, at) => at === 0 || at === 9);
     for (const [what, held, aheadMs, own, started, watched] of some) {
       for (const [how, expected] of Object.entries({ started, watched })) {
         for (const { job } of await plannedRuns(queues)) await queues.scheduled.removeJobScheduler(job);
