@@ -14,13 +14,13 @@ test('the demo ends with the same records at both ends', async () => {
   // Run as root, Postgres is another user.
   const folder = await temporaryFolder(0o755, await cheapestFolder());
   const environment = { TMPDIR: folder, PATH: process.env.PATH ?? '' };
-  const { status, stdout } = await runProcess(['demo', '--json', '--orders', '30'], environment);
+  const { status, stdout } = await runProcess(['demo', '--json', '--orders', '9'], environment);
   expect(status).toBe(0);
   expect((await readdir(folder)).filter((name) => name.startsWith('review-sync-'))).toEqual([]);
   const report: DemoReport = JSON.parse(stdout);
   expect(report.answers.find((answer) => answer.question === 'what is missing')?.rows).toEqual([]);
   const counts = report.ends.map((end) => [`${end.what} at ${end.where}`, end.count]);
-  expect(Object.fromEntries(counts)).toMatchObject({ 'reviews at service': 200, 'reviews at warehouse': 200 });
+  expect(Object.fromEntries(counts)).toMatchObject({ 'reviews at service': 60, 'reviews at warehouse': 60 });
   expect(report.runs.again.counts.orders_pushed ?? 0).toBe(0);
   for (const same of Map.groupBy(report.ends, (end) => end.what).values()) {
     expect(new Set(same.map((end) => end.keys)).size).toBe(1);

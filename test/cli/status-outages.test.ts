@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { runCli, startHere, until } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
-import { openWorld, worldTest as test } from '../harness/world.ts';
+import { openWorld, syncHourly, worldTest as test } from '../harness/world.ts';
 
 test('a run that waits for a failing service says so in status, and later in the log', async ({ world }) => {
   world.service.setFaults({ failRate: 1 });
@@ -20,8 +20,8 @@ test('a run that waits for a failing service says so in status, and later in the
 });
 
 test('what reads only the warehouse needs its address and no other', async () => {
-  await using world = await openWorld({ shop: 'sample' });
-  await world.run('sync-reviews');
+  await using world = await openWorld();
+  await syncHourly(world, 20);
   const folder = await temporaryFolder();
   const cli = (...args: string[]) => runCli(args, { WAREHOUSE_DATABASE_URL: world.warehouseUrl });
   const before = await world.warehouse('select time_zone from sync.settings');

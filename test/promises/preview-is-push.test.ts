@@ -8,7 +8,7 @@ import { line, order, type ShopOrder, orderTest as test } from '../harness/order
 import { testSeed } from '../harness/sampled.ts';
 import { orderDeps, rightsOf } from '../harness/sync-orders.ts';
 
-const count = Number(process.env.PROPERTY_RUNS ?? 100);
+const count = Number(process.env.PROPERTY_RUNS ?? 60);
 const sizes = [{ product_options: { size: 'S' } }, { product_options: { size: 'M' } }, { invoice: 'I1' }, {}];
 
 /** An order of up to four lines: young or old, with or without contact. */
