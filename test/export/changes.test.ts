@@ -67,7 +67,7 @@ test('no file changes under a manifest that calls the old export complete', asyn
   expect((await lake.export()).written.map(({ path }) => path)).toContain(file);
 });
 
-test('a second run writes no month, but those that are truncated, missing or of an export that died', async () => {
+test('a second run writes only months that are truncated, missing or of a dead export', async () => {
   const before = await lake.files();
   const isMonth = (path: string) => path.includes('month=');
   const report = await lake.export();

@@ -18,9 +18,7 @@ test('orders that the shop does not show are counted, also if they are due', asy
   expect(await world.warehouse('select from sync.order_links where due_at is not null')).toEqual([]);
 });
 
-test('a feed that writes codes otherwise names pushed orders; a new one waits for the rescan', async ({
-  openWorld,
-}) => {
+test('a feed with other codes names pushed orders; a new one waits for the rescan', async ({ openWorld }) => {
   const branch = 'updated_at as changed_at from o where updated_at >= :since';
   const feeds = {
     otherwise: `select ' ' || lower(code) as code, ${branch}`,

@@ -5,7 +5,7 @@ import { rescanOrdersOnce } from '../harness/sync-orders.ts';
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
   from reference_service.orders`;
 
-test('a slow order, and many that always get a 500, stop neither the others nor the cursor', async ({ world }) => {
+test('a slow order, and many that always get a 500, stop no other one and no cursor', async ({ world }) => {
   await world.place(...orders(60));
   const bad = Array.from({ length: 7 }, (_, n) => `O${n * 8 + 1}`);
   const lastCame = Promise.withResolvers<void>();
@@ -73,7 +73,7 @@ test('an empty value that the service refuses holds back no other change of its 
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order_line', key: 'A/1' }]);
 });
 
-test('a run with --allow-removals sends what fails once, and what failed before at once', async ({ world }) => {
+test('a run with --allow-removals sends what fails once, what failed before at once', async ({ world }) => {
   await world.place(order('A', line('1', 7)), order('B', line('1', 8)));
   world.serviceRule(({ path }) => (path.endsWith('/sub_orders') ? { status: 422 } : 'pass'));
   expect(await world.sync({ allowRemovals: true })).toMatchObject({ orders: 2, lines_failed: 2 });

@@ -293,7 +293,7 @@ describe('an order that the shop has deleted', () => {
     expect(isDeletion({ shown: 'absent' })).toBe(false);
   });
 
-  test('and that stays at the service gets no line that the service lacks, and waits for no product', () => {
+  test('and that stays gets no line that the service lacks, and waits for no product', () => {
     const deleted = { deleted_at: '2026-11-02T00:00:00.000000Z' };
     const rows = [{ status: 'cancelled' }, { line_code: '2' }, { line_code: '3', product_id: null, product_code: 'P' }];
     const stays = { shop: ofShop(deleted, [...rows, { line_code: '4', price: 'dear' }]) };

@@ -243,7 +243,7 @@ test('contact that the service keeps is named, and no stand-in for a name', () =
   expect(deadLetters).toMatchObject([{ key: 'A', reason }]);
 });
 
-test('copies are looked for until an hour after the creation, and not once something failed', () => {
+test('copies are looked for until an hour after the creation, if nothing failed', () => {
   const content = { product_id: 7, price: '5', product_options: {} };
   const after = (minutes: number, failures: OrderMemory['failures'] = []) => {
     const linkedAt = new Date(Date.now() - minutes * 60_000);

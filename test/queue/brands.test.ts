@@ -151,7 +151,7 @@ test('due runs of all brands wait on one connection; a brand that hangs delays n
   await expectDueRuns(url, async () => (await query(url, waiting)).length);
 });
 
-redisTest('the same on Redis', async () => {
+redisTest('due runs of all brands wait on one connection of Redis, too', async () => {
   const redis = await startRedis();
   const waiting = async () => {
     const clients = await withRedis(redis.url, (one) => one.client('LIST'));

@@ -45,7 +45,7 @@ test('workers on one store share the ceiling, and spread over the second', async
   expect(at.filter((ms) => since(at, ms) < 200).length).toBeLessThan(15);
 });
 
-test('slots are as long as the ceiling says, and neither made up for nor believed hours ahead', async () => {
+test('slots are as long as the ceiling says, not made up for, nor believed hours ahead', async () => {
   const { store, ask } = await openStore();
   /** The time of the slot after the last, in seconds, and how far it is ahead of the server's clock. */
   const next = async () => {

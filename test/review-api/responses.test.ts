@@ -145,7 +145,7 @@ test.each<[body: unknown, says: string]>([
   }
 });
 
-test('a redirect, or a 304, is a failure; it is not followed, and its token is not quoted', async () => {
+test('a redirect or 304 is a failure; it is not followed, and its token is not quoted', async () => {
   const location = 'http://127.0.0.1:1/x?access_token=t';
   const replies = [{ status: 302, headers: { location } }, { status: 304 }];
   const service = await tinyService((_seen, nth) => replies[nth - 1] ?? json(order(1)));

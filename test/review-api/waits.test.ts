@@ -220,7 +220,7 @@ test('an overview that hangs keeps no other request waiting', async () => {
   expect(await failing).toMatchObject({ status: 503, attempts: 1 });
 });
 
-test('a first 429 holds all, also where the overview is shown: a service may count writes apart', async () => {
+test('a first 429 holds all, even if the overview is shown: writes may count apart', async () => {
   const service = await tinyService(({ path }) => (path.endsWith('overview') ? json({}) : busy(3600)));
   const [session, stop] = [sharedStore(), new AbortController()];
   const onWait = () => stop.abort(new Error('stopped'));

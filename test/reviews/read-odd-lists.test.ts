@@ -389,7 +389,7 @@ test('a short last page is believed while numbers are right, a full one never', 
   expect([costs[1], costs[2], costs[4]]).toEqual([3, 8, 2]);
 });
 
-test('a list that is empty if more than 50 are asked for is a gap, or is read in smaller pages', async () => {
+test('a list that is empty above a limit of 50 is a gap, or is read in smaller pages', async () => {
   const shy = answering(listed(ofDay(450), { lastPage: 'real' }), (_, { params: { limit = 0 } }) =>
     limit > 50 ? none : {},
   );

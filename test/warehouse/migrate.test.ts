@@ -54,7 +54,7 @@ test('each statement is SQL as its file stands', async () => {
   expect(faulty).toEqual([]);
 });
 
-test('empty codes and names that were stored become null, and their reviews are counted again', async () => {
+test('stored empty codes and names become null, and their reviews are counted again', async () => {
   const columns = `code, user_code, user_name, product_code, review_type, source, order_code, sub_order_code, store_name,
     third_party_name, tag_name`;
   await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at, message, ${columns})
@@ -89,7 +89,7 @@ test('a schema of somebody else that has a name of ours is named, with the next 
   });
 });
 
-test('a server with another date style, isolation or reading of backslashes changes no session', async () => {
+test('another date style, isolation or reading of backslashes changes no session', async () => {
   const name = new URL(url).pathname.slice(1);
   const isolation = 'default_transaction_isolation = serializable';
   for (const setting of [`datestyle = 'German, DMY'`, 'standard_conforming_strings = off', isolation])

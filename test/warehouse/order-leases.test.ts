@@ -55,7 +55,7 @@ test('an old holder writes nothing through the statement that Postgres has plann
   expect(fingerprints).toEqual([{ fingerprint: 'f' }, { fingerprint: null }]);
 });
 
-test('a session that has lost a planned statement, or has another of its name, costs no push', async () => {
+test('a session that lost a planned statement, or has another one, costs no push', async () => {
   const { url, ask } = await createWarehouse();
   const openSession = async () => {
     const warehouse = await openWarehouse({ url, connections: 1 });
@@ -114,7 +114,7 @@ test('an order whose push broke off is due, without fingerprint and lease', asyn
   await isLeft(null, 'O1');
 });
 
-test('a pushed order is in the shop, due if it was made due meanwhile, and waits as before', async () => {
+test('a pushed order is in the shop, waits as before, and is due if made due meanwhile', async () => {
   const push = { ...emptyPush, waiting: [{ lineCode: '1', productCode: 'P' }] };
   await ask(`insert into sync.order_links (order_code, absent_since) values ('O1', now())`);
   await store.record(await taken('O1'), push);
@@ -140,7 +140,7 @@ test('the first lease decides about contact for good', async () => {
   }
 });
 
-test('the lease is kept alive during each request, checked before each write, and renewed', async ({ world }) => {
+test('a lease is kept alive in each request, checked before each write, and renewed', async ({ world }) => {
   await world.place(...orders(1, () => 2));
   const { orderStore } = await world.openApp();
   let checks = 0;

@@ -309,7 +309,7 @@ test('a score of 0 is no rating; any other number than 1 to 5 is refused', async
   expect(await openLetters()).toHaveLength(odd.length);
 });
 
-test('a whole number that is written as 5.0 lands, is the same, and changes no other number', async () => {
+test('a whole number written as 5.0 lands, is the same, and changes no other number', async () => {
   const odd = (more: string) => `[{"id": 7.0, "score": 5.0, "likes_count": 1e1, "message": "5.0", ${more},
     "created_at": "2026-03-01T00:00:00Z", "updated_at": "2026-03-01T00:00:00Z"}]`;
   const page = odd('"extra_rate": 1.50, "extra_id": 12345678901234567890, "extra_deep": {"n": [2.0, -1.25]}');
@@ -337,7 +337,7 @@ test.each([null, ''])('a review whose updated_at is %j was never updated', async
   expect(await land([review(1, { message: 'edited' })])).toMatchObject({ updated: 1 });
 });
 
-test('ids and numbers that are written as text land, and are the same; an empty one is null', async () => {
+test('ids and numbers written as text land, and are the same; an empty one is null', async () => {
   const asText = { user_id: '7', product_id: '3', product_code: 'as text', score: '4.0', likes_count: '12.00' };
   const empty = { store_order: '', sub_brand_id: '', comments_count: '' };
   const odd = { ...asText, ...empty, message: '"score":""', extra: { rate: '4.0' } };
