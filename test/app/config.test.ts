@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +12,7 @@ import { isLoopback } from '../../src/base/is-loopback.ts';
 import { parseEnvFile } from '../../src/base/parse-env-file.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
 import { graceMs } from '../../src/cli/until-stopped.ts';
-import { runCli, runProcess } from '../harness/cli.ts';
+import { runCli } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
 /** What the command line says of this environment; empty where it is accepted. */

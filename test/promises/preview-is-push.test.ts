@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type WireRequest, showOrder } from '../../src/orders/compare/show-order.ts';
+import { showOrder, type WireRequest } from '../../src/orders/compare/show-order.ts';
 import { pushOrders } from '../../src/orders/push/push-slice.ts';
 import { encodeParams } from '../../src/review-api/http/send.ts';
 import { optionPairs } from '../../src/review-api/resources/resource.ts';
