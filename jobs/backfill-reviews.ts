@@ -1,7 +1,8 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
+import { gapsProblem } from '../src/reviews/read/gaps.ts';
 import { defineRun } from '../src/runs/define-run.ts';
-import { closeGapsReadSince, gapsProblem, openGaps } from '../src/warehouse/reviews/coverage.ts';
+import { closeGapsReadSince, openGaps } from '../src/warehouse/reviews/coverage.ts';
 import { runOfReviews } from './flows.ts';
 
 /** On demand: every review created in a range of days. */

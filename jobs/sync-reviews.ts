@@ -1,9 +1,9 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan/plan-sync-reviews.ts';
+import { gapsProblem } from '../src/reviews/read/gaps.ts';
 import { readComments } from '../src/reviews/refresh/read-comments.ts';
 import { retryOpenRefused } from '../src/reviews/refresh/retry-refused.ts';
 import { defineRun } from '../src/runs/define-run.ts';
-import { gapsProblem } from '../src/warehouse/reviews/coverage.ts';
 import { runOfReviews } from './flows.ts';
 
 /** Scheduled: the reviews that were written or changed since the last run. */

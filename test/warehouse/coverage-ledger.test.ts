@@ -1,11 +1,11 @@
 import { beforeEach, expect, test } from 'vitest';
+import { gapsProblem } from '../../src/reviews/read/gaps.ts';
 import { newestBut, storedDates, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
 import {
   closeGaps,
   closeGapsReadSince,
   coveredSpans,
   enterSpan,
-  gapsProblem,
   openGap,
   openGaps,
 } from '../../src/warehouse/reviews/coverage.ts';

@@ -24,6 +24,8 @@ export type SpanEnd = { requests: number } & (
   | Obstacle
 );
 
+export type UnprovenSpan = Exclude<SpanEnd, { kind: 'proven' }>;
+
 /**
  * Reads a span by the page numbers of its list.
  *

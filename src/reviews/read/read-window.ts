@@ -1,22 +1,15 @@
 import pLimit from 'p-limit';
 import type { Counts } from '../../base/counts.ts';
-import { IncompleteError } from '../../base/errors.ts';
-import { isoOf, partBefore, type Second, type Span, secondOf, without } from '../../base/time/span.ts';
+import { partBefore, type Second, type Span, secondOf, without } from '../../base/time/span.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
-import {
-  type Axis,
-  coveredSpans,
-  enterSpan,
-  type Gap,
-  type GapKind,
-  openGap,
-} from '../../warehouse/reviews/coverage.ts';
+import { type Axis, coveredSpans, enterSpan, type Gap, openGap } from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
 import { limitsOf, type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../review-deps.ts';
+import { gapOf, incompleteError, joinedGaps } from './gaps.ts';
 import { fetchPage, pageWithin } from './list-page.ts';
-import { readSpan, type SpanEnd } from './read-span.ts';
+import { readSpan, type SpanEnd, type UnprovenSpan } from './read-span.ts';
 import type { Land, Part, Proven } from './reader.ts';
 import { cutSpan, halvesOf, type Window } from './window.ts';
 
@@ -53,7 +46,7 @@ export async function readWindow(
   const left = without(window.span, await coveredSpans(db, axis, { runId }));
   const gaps = await readSpans(deps, axis, left, { land, enter, doubt: (empty) => doubtEmpty(deps, empty) });
   for (const gap of gaps) await openGap(db, axis, gap);
-  if (gaps.length > 0) throw incomplete(gaps);
+  if (gaps.length > 0) throw incompleteError(gaps);
   return { windows: 1, ...counts };
 }
 
@@ -165,13 +158,11 @@ export async function readSpans(
   await readParts(spans.map((span) => ({ span })));
   for (const failure of failures) throw failure;
   const unread = gaps.flatMap((gap) => partBefore(gap.span, present).map((span) => ({ ...gap, span })));
-  return joined(axis, unread);
+  return joinedGaps(axis, unread);
 }
 
 /** What the reading of a window may still cost. */
 type Budget = { requests: number; halvings: number };
-
-type Unproven = Exclude<SpanEnd, { kind: 'proven' }>;
 
 /**
  * In which parts a span is to be read that was not proven:
@@ -183,7 +174,7 @@ type Unproven = Exclude<SpanEnd, { kind: 'proven' }>;
  * @param budget a cut takes of it.
  * @returns none if the span is a gap.
  */
-function partsAfter(span: Span, end: Unproven, budget: Budget, present: Second, zone: string): Part[] {
+function partsAfter(span: Span, end: UnprovenSpan, budget: Budget, present: Second, zone: string): Part[] {
   if (end.kind === 'too-long') return budget.requests < 0 ? [] : end.parts;
   const isAhead = end.kind === 'refused' && span.end > present;
   const isFixed = end.kind === 'crowded' || end.kind === 'changing' || end.kind === 'doubted';
@@ -192,47 +183,6 @@ function partsAfter(span: Span, end: Unproven, budget: Budget, present: Second, 
   const halves = isAhead ? cutSpan(span, present, zone) : halvesOf(span, zone);
   const giveUpAfterMs = end.kind === 'failed' ? halfGiveUpMs : undefined;
   return halves.map((half) => ({ span: half, giveUpAfterMs }));
-}
-
-const gapKinds = {
-  'too-long': 'too-many',
-  crowded: 'too-many',
-  'out-of-range': 'unproven',
-  changing: 'unproven',
-  doubted: 'unproven',
-  refused: 'refused',
-  failed: 'failed',
-} as const satisfies Record<Unproven['kind'], GapKind>;
-
-const gapOf = (span: Span, end: Unproven): Gap => ({
-  span,
-  kind: gapKinds[end.kind],
-  reason: end.kind === 'too-long' ? 'they take too many requests for one run' : end.reason,
-});
-
-/** Neighbours that cannot be read for one reason as one, with a sentence. */
-function joined(axis: Axis, gaps: readonly Gap[]): Gap[] {
-  const all: Gap[] = [];
-  for (const gap of gaps.toSorted((a, b) => a.span.start - b.span.start)) {
-    const last = all.at(-1);
-    if (last?.span.end !== gap.span.start || last.kind !== gap.kind) all.push(gap);
-    else all[all.length - 1] = { ...last, span: { start: last.span.start, end: gap.span.end } };
-  }
-  return all.map((gap) => {
-    const span = `${isoOf(gap.span.start)} to ${isoOf(gap.span.end)}`;
-    return { ...gap, reason: `The reviews ${axis} from ${span} cannot be read: ${gap.reason}` };
-  });
-}
-
-function incomplete(gaps: readonly Gap[]): IncompleteError {
-  const first = new Map(gaps.toReversed().map((gap) => [gap.kind, gap.reason]));
-  const more = gaps.length - first.size;
-  const reasons = [...first.values()].reverse().join('. ');
-  return new IncompleteError(more > 0 ? `${reasons}. ${more} more spans cannot be read for such reasons` : reasons, {
-    hint:
-      'Everything else of the period is in the warehouse. Later runs try these spans again; ' +
-      'review-sync status lists them.',
-  });
 }
 
 /**

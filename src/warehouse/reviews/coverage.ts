@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { counted } from '../../base/counts.ts';
 import { isoOf, type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, isAny, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
@@ -114,14 +113,6 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
     ...gap,
     span: { start: secondOf(startAt), end: secondOf(endAt) },
   }));
-}
-
-/** The sentence with which a run reports open gaps; undefined if no gap is open. */
-export function gapsProblem(open: readonly Gap[]): string | undefined {
-  const [first] = open;
-  if (!first) return undefined;
-  const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');
-  return `${what}; see review-sync status. The first: ${first.reason}`;
 }
 
 /**

@@ -1,0 +1,56 @@
+import { counted } from '../../base/counts.ts';
+import { IncompleteError } from '../../base/errors.ts';
+import { isoOf, type Span } from '../../base/time/span.ts';
+import type { Axis, Gap, GapKind } from '../../warehouse/reviews/coverage.ts';
+import type { UnprovenSpan } from './read-span.ts';
+
+const gapKinds = {
+  'too-long': 'too-many',
+  crowded: 'too-many',
+  'out-of-range': 'unproven',
+  changing: 'unproven',
+  doubted: 'unproven',
+  refused: 'refused',
+  failed: 'failed',
+} as const satisfies Record<UnprovenSpan['kind'], GapKind>;
+
+/** The gap that a span leaves. */
+export const gapOf = (span: Span, end: UnprovenSpan): Gap => ({
+  span,
+  kind: gapKinds[end.kind],
+  reason: end.kind === 'too-long' ? 'they take too many requests for one run' : end.reason,
+});
+
+/** Neighbours that cannot be read for one reason as one, with a sentence. */
+export function joinedGaps(axis: Axis, gaps: readonly Gap[]): Gap[] {
+  const all: Gap[] = [];
+  for (const gap of gaps.toSorted((a, b) => a.span.start - b.span.start)) {
+    const last = all.at(-1);
+    if (last?.span.end !== gap.span.start || last.kind !== gap.kind) all.push(gap);
+    else all[all.length - 1] = { ...last, span: { start: last.span.start, end: gap.span.end } };
+  }
+  return all.map((gap) => {
+    const span = `${isoOf(gap.span.start)} to ${isoOf(gap.span.end)}`;
+    return { ...gap, reason: `The reviews ${axis} from ${span} cannot be read: ${gap.reason}` };
+  });
+}
+
+/** The error of a window that leaves these gaps. */
+export function incompleteError(gaps: readonly Gap[]): IncompleteError {
+  const first = new Map(gaps.toReversed().map((gap) => [gap.kind, gap.reason]));
+  const more = gaps.length - first.size;
+  const reasons = [...first.values()].reverse().join('. ');
+  return new IncompleteError(more > 0 ? `${reasons}. ${more} more spans cannot be read for such reasons` : reasons, {
+    hint:
+      'Everything else of the period is in the warehouse. Later runs try these spans again; ' +
+      'review-sync status lists them.',
+  });
+}
+
+/** The sentence with which a run reports open gaps; undefined if no gap is open. */
+export function gapsProblem(open: readonly Gap[]): string | undefined {
+  const [first] = open;
+  if (!first) return undefined;
+  const what = counted(open.length, 'span of reviews is not read', 'spans of reviews are not read');
+  return `${what}; see review-sync status. The first: ${first.reason}`;
+}
