@@ -12,8 +12,7 @@ test('orders that the shop does not show are counted, also if they are due', asy
   );
   await world.warehouse(`insert into sync.order_links (order_code, contact, due_at, failed_pushes)
     select 'gone' || n, 'allowed', now(), 1 from generate_series(1, 20) n`);
-  const end = await world.cli('sync', 'orders');
-  expect(end).toMatchObject({ status: 0, stdout: expect.stringContaining('27 orders gone') });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done', counts: { orders_gone: 27 } });
   expect(await world.atService('select from reference_service.orders')).toHaveLength(11);
   expect(await world.warehouse('select from sync.order_links where due_at is not null')).toEqual([]);
 });
@@ -33,7 +32,7 @@ test('a feed with other codes names pushed orders; a new one waits for the resca
   await world.shop(`update o set total_price = 7, updated_at = now(), user_email = code || '@example.com'`);
   expect(await world.sync()).toMatchObject({ orders_pushed: 1, orders_gone: 1 });
   expect(await world.codesAtService()).toEqual(['Ab1']);
-  await world.cli('sync reconcile');
+  await world.run('rescan-orders');
   expect(await world.codesAtService()).toEqual(['Ab1', 'NEW']);
   expect(await world.openDeadLetters()).toEqual([]);
   // Named in both spellings, a code is one order, and none is gone.
