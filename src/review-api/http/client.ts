@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { sleep, withTimeout } from '../../base/timeout.ts';
 import { AuthenticationError, type ReviewApiError } from '../review-api-errors.ts';
@@ -243,9 +244,8 @@ async function attempt<T>(
   const response = reply.kind === 'response' ? reply : undefined;
   if (free && response && response.status < 300 && !response.isStored) {
     free();
-    // One response at a time is parsed in a turn of the event loop. A page of reviews takes some milliseconds, and between
-    // two of them responses come in and the next requests go out: 800 pages in 6.4 to 6.7 s instead of 7.6 to 8.1 s.
-    client.lastTurn = client.lastTurn.then(() => new Promise((resolve) => setImmediate(resolve)));
+    // A turn of the event loop parses one page, so that requests go out between two: 800 pages in 6.6 s instead of 7.8 s.
+    if (response.bytes.length > 10_000) client.lastTurn = client.lastTurn.then(() => setImmediate());
     await client.lastTurn;
   }
   const secrets = [token?.value, session.token?.value, client.clientSecret];
