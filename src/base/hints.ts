@@ -59,14 +59,14 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [
     /^53300$|remaining connection slots|too many clients|max number of clients reached/,
     'the server has no free connection',
-    'raise max_connections or run fewer processes',
+    'raise max_connections of the server at {address}, or run fewer processes',
   ],
   [
     /^25006$|^READONLY/,
     'the server is a standby or read-only',
     'name the primary in {address}, or free its disk and end the read-only mode',
   ],
-  [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until it is up'],
+  [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until the server at {address} is up'],
   [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],
   [/^40P01$/, 'two processes waited for each other', 'nothing is lost: it is tried again, or run it again'],
   [/^55P03$/, 'another session holds a lock on the table', 'let it finish, or end that session'],
@@ -94,7 +94,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   [
     /^(ECONNRESET|EPIPE|PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|UND_ERR_SOCKET|UND_ERR_CLOSED|Connection is closed|Connection terminated|Client .* is not queryable|socket hang up)/,
     'the server closed the connection',
-    'check whether it restarts, whether a proxy ends connections, and whether the port is right (TLS or not)',
+    'check whether the server at {address} restarts, whether a proxy ends connections, and whether the port is right (TLS or not)',
   ],
 ];
 

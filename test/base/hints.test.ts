@@ -21,9 +21,13 @@ test.each([
   ['53100|ENOSPC|No space left on device', 'the disk is full', 'free space'],
   ['EACCES|EPERM|EROFS', 'this user has no right', 'name another place'],
   ['53200|OOM no', 'the memory of the server is full', 'give it more memory'],
-  ['53300|remaining connection slots|too many clients|max number of clients reached', 'no free', 'raise max_conn'],
+  [
+    '53300|remaining connection slots|too many clients|max number of clients reached',
+    'no free',
+    'of the server at its',
+  ],
   ['25006|READONLY no', 'a standby or read-only', 'name the primary'],
-  ['57P01|57P03|LOADING no', 'starting or stopping', 'wait until it is up'],
+  ['57P01|57P03|LOADING no', 'starting or stopping', 'server at its address is up'],
   ['57014', 'the statement took too long', 'find out why'],
   ['55P03', 'another session holds a lock', 'let it finish'],
   ['unsupported startup parameter: options', 'a pooler drops our startup options', 'itself in QUEUE_URL'],
@@ -33,9 +37,17 @@ test.each([
   ['ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT', 'no connection to the server', 'open the firewall'],
   ['UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|SERVER_SILENT|timeout exceeded', 'does not respond', 'it hangs'],
   ['Connection terminated due to connection timeout', 'does not respond', 'check whether it hangs'],
-  ['ECONNRESET|EPIPE|UND_ERR_SOCKET|Connection terminated|socket hang up', 'closed the connection', 'it restarts'],
-  ['PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|Connection is closed', 'closed the connection', 'it restarts'],
-  ['Client has encountered a connection error and is not queryable', 'closed the connection', 'it restarts'],
+  [
+    'ECONNRESET|EPIPE|UND_ERR_SOCKET|Connection terminated|socket hang up',
+    'closed the connection',
+    'its address restarts',
+  ],
+  [
+    'PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|Connection is closed',
+    'closed the connection',
+    'its address restarts',
+  ],
+  ['Client has encountered a connection error and is not queryable', 'closed the connection', 'its address restarts'],
 ])('the error %s is shown in plain words (%s) with the next step (%s)', (errors, what, hint) => {
   for (const one of errors.split('|')) {
     // A code, or a message where there are spaces.
