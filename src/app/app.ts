@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import { describeError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { openOutage } from '../base/outage.ts';
+import { ordersAtATime, slicesAtATime } from '../orders/limits.ts';
 import { takersOfBrands } from '../queue/connection.ts';
 import { openQueueServer, openQueues } from '../queue/index.ts';
 import { openRateLimit, openReviewApi, type RequestFacts, ReviewApiError, type Wait } from '../review-api/index.ts';
@@ -52,15 +53,6 @@ export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deploy
 
 /** Steps of any kind that one process works on at the same time. */
 export const stepsAtATime = windowsAtATime;
-
-/** Slices of orders that are read or compared at the same time: each has a connection to the shop. */
-const slicesAtATime = 2;
-
-/**
- * Orders that are pushed at the same time. Eight requests stay in flight while other orders wait for a batch. With
- * batches of 64 orders, Postgres takes 15 % less processor time an order than with batches of 32.
- */
-const ordersAtATime = 384;
 
 /**
  * Opens the warehouse, the queue, the shop and the service. Disposal closes them in reverse order.
