@@ -74,11 +74,12 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
   const days = await coverageByDay(db);
+  // Before the runs are read: a queue that hangs is waited for, and `attendedAt` would look as old as that wait.
+  const warehouseAt = await warehouseNow(db);
   const open = await openRuns(db);
   const runs = await lastRuns(db, 20);
   const { progress, ...ofQueue } = await readQueue(queues, config.queueUrl, open);
   const running = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
-  const warehouseAt = await warehouseNow(db);
   // A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it.
   const isGone = ({ id }: Run) => ['lost', 'failed'].includes(progress.get(id)?.state ?? '');
   return {
