@@ -30,11 +30,11 @@ export function openStepSlots(count: number): StepSlots {
 export type RunSeats = { take(runsOfBrand: number, isLive: boolean): boolean; leave(): void };
 
 /**
- * @param ofOthers a process of several brands keeps the other seats free for the first two runs of a brand that keep it up
- *   to date (`isLive`). So backfills, and a brand whose runs do not end, leave the others theirs.
+ * @param ofOthers half of the seats of several brands: the first two runs of a brand that keep it up to date (`isLive`) find
+ *   the other half free. So backfills, and a brand whose runs do not end, leave the others theirs.
  * @returns `take` says whether another run may begin.
  */
-export function openRunSeats(count: number, ofOthers: number): RunSeats {
+export function openRunSeats(count: number, ofOthers = count / 2): RunSeats {
   let taken = 0;
   return {
     take(runsOfBrand, isLive) {

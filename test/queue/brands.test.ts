@@ -33,7 +33,7 @@ test('a free slot goes to the waiting step of the lowest number', async () => {
 });
 
 test('backfills and a brand with many runs leave half of the seats to regular runs', () => {
-  const seats = openRunSeats(8, 4);
+  const seats = openRunSeats(8);
   const takes = (times: number, own: number, isLive: boolean) =>
     Array.from({ length: times }, () => seats.take(own, isLive)).filter(Boolean).length;
   expect(takes(8, 0, false)).toBe(4);

@@ -66,8 +66,7 @@ function openSharedWork({ config: { takeOverSeconds } }: App, log: Logger): Shar
   // Nothing aborts the start of a due run. If the process ends before it, another worker takes it over.
   const { signal: abort } = new AbortController();
   const due = openDueTaker({ takeOverSeconds, log, abort, queueOutage: openOutage(log, 'queue') });
-  const seats = takersOfBrands - 1;
-  return { seats: openRunSeats(seats, seats / 2), due };
+  return { seats: openRunSeats(takersOfBrands - 1), due };
 }
 
 /** Sets the schedules of a brand and carries its runs out until `opened` closes. */
