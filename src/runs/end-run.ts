@@ -10,19 +10,18 @@ import type { AnyRunJob } from './job.ts';
 
 /**
  * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
- * the run goes too.
+ * the run goes too. If the queue cannot be used, that stays there, and nobody carries it out.
  *
- * @param app.queues undefined: the queue cannot be used. What it has of the run stays there, and nobody carries it out.
  * @returns false if no open run has this id.
  */
 export async function endRun(
-  app: Pick<App, 'warehouse'> & { queues: Pick<Queues, 'drop'> | undefined },
+  app: Pick<App, 'warehouse'> & { queues: Pick<Queues, 'drop'> },
   id: string,
   error: string,
   outcome: 'abandoned' | 'failed' = 'abandoned',
 ): Promise<boolean> {
   const isEnded = await finishRun(app.warehouse.db, id, { outcome, error });
-  if (isEnded) await app.queues?.drop(id).catch(() => {});
+  if (isEnded) await app.queues.drop(id).catch(() => {});
   return isEnded;
 }
 

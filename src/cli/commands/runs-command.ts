@@ -39,8 +39,12 @@ const list = (context: Context): Promise<Report> =>
 /** Needs neither shop nor service nor queue: one of them may be why the run is to end. */
 const end = (context: Context, id: string): Promise<Report> =>
   inWarehouse(context, async (warehouse) => {
-    await using queues = await queuesOf(warehouse, context.warehouseConfig()).catch(() => undefined);
-    if (await endRun({ warehouse, queues }, id, 'a person ended it: runs end')) {
+    // Opened when the row has ended: a queue that hangs is waited for.
+    const drop = async (runId: string) => {
+      await using queues = await queuesOf(warehouse, context.warehouseConfig());
+      await queues.drop(runId);
+    };
+    if (await endRun({ warehouse, queues: { drop } }, id, 'a person ended it: runs end')) {
       return { text: `${id} is ended. Nothing is lost: the next run reads the same again.`, json: { ended: id } };
     }
     throw new UsageError(`No open run has the id ${JSON.stringify(id)}`, { hint: 'See: review-sync runs' });
