@@ -140,9 +140,14 @@ test('a schedule goes on over a change of the clocks by half an hour', async () 
   const hourly = at('0 * * * *', 'sync-catalog', 'Australia/Lord_Howe');
   const log = openLog('silent');
   onTestFinished(() => void vi.useRealTimers());
-  for (const start of ['13:50', '14:01']) {
+  // One was set before, and one is new in that time.
+  const daily = at('0 2 * * *', 'sync-orders', 'Australia/Lord_Howe');
+  for (const [start, schedules] of [
+    ['13:50', [hourly]],
+    ['14:01', [hourly, daily]],
+  ] as const) {
     vi.useFakeTimers({ toFake: ['Date'], now: thatDay(start) });
-    await applySchedules(queues, [hourly]);
+    await applySchedules(queues, schedules);
   }
   const started: string[] = [];
   const due = openDueTaker({
@@ -154,7 +159,12 @@ test('a schedule goes on over a change of the clocks by half an hour', async () 
   onTestFinished(() => due.close());
   await due.take(queues, async (job) => void started.push(job));
   await until(async () => started.length > 0);
-  expect(await plannedRuns(queues)).toMatchObject([{ ...hourly, next: new Date(thatDay('15:00')) }]);
+  const next = new Date(thatDay('15:00'));
+  const byJob = (await plannedRuns(queues)).toSorted((a, b) => a.job.localeCompare(b.job));
+  expect(byJob).toMatchObject([
+    { ...hourly, next },
+    { ...daily, next },
+  ]);
 });
 
 test('a queue that hangs when the schedules are set is an error after five seconds', async () => {
