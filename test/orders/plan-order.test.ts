@@ -8,6 +8,7 @@ import { type OrderPlan, planDeletion, planOrder } from '../../src/orders/plan/p
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
+import type { Trigger } from '../../src/warehouse/runs/runs.ts';
 import { orderLink, usualRights } from '../harness/sync-orders.ts';
 
 const orderRow = {
@@ -82,13 +83,14 @@ type Given = {
   lines?: LineLink[];
   withContact?: boolean;
   deletes?: 'off' | 'send';
+  trigger?: Trigger;
 };
 
 /** What a push sends of the order that is the same at both ends, but for what is given. */
 function plan(given: Given = {}): OrderPlan {
   const { shop = ofShop(), link: known = orderLink(), lines = [link('1', 11)], withContact = true } = given;
   const contact = withContact ? 'allowed' : 'withheld';
-  const rights = { ...usualRights, deletes: given.deletes ?? 'off' };
+  const rights = { ...usualRights, deletes: given.deletes ?? 'off', trigger: given.trigger ?? 'sync' };
   const memory = memoryOf({ ...known, contact }, lines);
   return planOrder(shop, given.shown ?? atService(), memory, { rights, now: () => new Date('2026-11-03') });
 }
@@ -191,6 +193,17 @@ describe('contact', () => {
     const given = { shop: ofShop({ user_email: null }), withContact: false };
     expect(difference(given).fields).toMatchObject([{ field: 'user_email', shop: null, isShown: true }]);
     expect(bodyOf(given)).toMatchObject({ user_email: null });
+  });
+
+  test('that was sent and differs is named by a repair, which sends none', () => {
+    const seen = (user_email: string | null, sentFields = ['user_email']) => {
+      const given = { trigger: 'repair', shown: atService({ user_email }), link: orderLink({ sentFields }) } as const;
+      expect(bodyOf(given)).not.toHaveProperty('user_email');
+      return fieldsOf(given);
+    };
+    expect([seen('old@example.com'), seen('kim@example.com')]).toEqual([['user_email'], []]);
+    // The service hides the value, or nobody has sent it.
+    expect([seen(null), seen('old@example.com', [])]).toEqual([[], []]);
   });
 
   test('of an order that the shop has deleted is cleared', () => {

@@ -175,8 +175,11 @@ describe('fingerprint', () => {
 
   test('stays as it was in earlier versions', () => {
     const [created_at, amount] = ['2024-01-01T00:00:00.000000Z', '12.3400000000000000'];
-    const { fingerprint: print } = desiredOf({ created_at, total_price: amount }, [line('1', { price: amount })]);
-    expect(print).toBe('NaWqD8Qn7YfaIvnVfc6cJUL7DGhmtnSjIQ5PgTl_6tY');
+    const printOf = (customer: Record<string, string>) =>
+      desiredOf({ created_at, total_price: amount, ...customer }, [line('1', { price: amount })]).fingerprint;
+    expect(printOf({})).toBe('NaWqD8Qn7YfaIvnVfc6cJUL7DGhmtnSjIQ5PgTl_6tY');
+    const customer = { user_email: 'kim@example.com', user_phone: '010-1234-5678' };
+    expect(printOf(customer)).toBe('zBrsv1adodayXwOh4JlA33-p35xO9_1al75AeyLLYoM');
   });
 
   test('changes with the order and every line; with each field: promises/each-field', () => {
@@ -232,6 +235,14 @@ test('each sent field that is empty now is cleared once, not by a push that fail
   expect(recorded({ link: sent, accepted: { body, detail } }).sentFields).toEqual([]);
   const stop = { reason: '500', failure: 'transient' } as const;
   expect(recorded({ link: sent, stop }).sentFields).toEqual(optionalFields);
+});
+
+test('of an order that was stopped nothing else is a dead letter', () => {
+  const stop = { reason: 'refused', failure: 'permanent' } as const;
+  const failures = [{ lineCode: '1', reason: 'no product', failure: 'transient' }] as const;
+  expect(recorded({ stop, failures, held: 1, refused: ['user_email'] }).deadLetters).toMatchObject([
+    { kind: 'order', key: 'A', reason: 'refused' },
+  ]);
 });
 
 test('contact that the service keeps is named, and no stand-in for a name', () => {

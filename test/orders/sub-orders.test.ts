@@ -155,6 +155,7 @@ a sub-order that the response shows twice is one
   11:s 11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again []
 a linked sub-order is not what a lost creation made
   11:s | 1:s 2:s | 1:s=11 2:s=[] | create 2 again []
+  11:s | 1:m 2:s | 1:s=11 2:s=[] | change 11: product_options; create 2 again []
 what is removed: a sub-order of ours without reviews
   3:plain | | 1:plain=3 | remove 3
   3:plain* | | 1:plain=3 | keep 3 reviewed
@@ -169,6 +170,7 @@ a sub-order that a line takes over stays ours or foreign, and watched
   2:plain | new:plain | new:p9=[] | new gets 2
 what a lost creation made is found among new sub-orders, and stays watched
   5:plain 9:plain | 1:plain$12 | 1:plain=[5] | 1 gets 9 ours [5]; change 9: price; keep 5 foreign
+  7:s 8:s | 1:s 2:s | 1:s=[5] 2:s=[6] | 1 gets 7 ours [5]; 2 gets 8 ours [6]
 a lost creation leaves the sub-order that is exactly another line's to that line
   5:s | m:m s:s | m:m=[] s:s=[] | s gets 5 ours []; create m again []
 it is sent again if it is not shown, with what was there before the first time
@@ -230,6 +232,12 @@ describe('lines and sub-orders', () => {
       const [given, expected] = caseOf(row);
       expect([row, effects(given).sort()]).toEqual([row, expected.sort()]);
     }
+  });
+
+  test('a sub-order that another line takes over is watched since its creation', () => {
+    const old = linked(line('old'), 2, { idsBefore: [1], linkedAt: new Date(0) });
+    const { links } = subOrderDifference([shownAs(2, old)], [line('new')], [old]);
+    expect(links).toEqual([{ ...old, lineCode: 'new' }]);
   });
 
   test('a product that the service deleted is corrected by another product alone', () => {
