@@ -60,7 +60,7 @@ export async function confirmDeleted(
   }
 
   /** None of them, if the service does not know by id what it lists: then it would answer 404 for anything. */
-  async function believed(missing: Absent[]): Promise<Absent[]> {
+  async function ifOthersAreKnown(missing: Absent[]): Promise<Absent[]> {
     const why = missing.length > 0 ? await whyNotKnown(deps, missing.length, options.others) : undefined;
     if (why === undefined) return missing;
     problems.push(why);
@@ -68,8 +68,8 @@ export async function confirmDeleted(
   }
 
   let gone = absent.slice();
-  for (let pass = 1; pass <= passes; pass += 1) gone = await goneOf(await believed(gone));
-  gone = await believed(gone);
+  for (let pass = 1; pass <= passes; pass += 1) gone = await goneOf(await ifOthersAreKnown(gone));
+  gone = await ifOthersAreKnown(gone);
   if (unknown > 0) problems.push(notAsked(unknown, reason));
   const held = await countHeld(deps.warehouse.db);
   // If not all are asked about, the same share of the others is taken for gone.
