@@ -24,8 +24,9 @@ import {
 import { isDueAgain, listLimits } from '../../src/reviews/limits.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { planWindows } from '../../src/reviews/plan/plan-windows.ts';
-import { newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
-import { checkPage } from '../../src/reviews/read/check-page.ts';
+import { boundsOf, newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
+import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
+import { gapOf, incompleteError, joinedGaps } from '../../src/reviews/read/gaps.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
 import { halvesOf, type Window } from '../../src/reviews/read/window.ts';
@@ -85,6 +86,18 @@ describe('planWindows', () => {
       expect((one.end - one.start) / 86_400 + 1).toBeLessThanOrEqual(45);
     }
   });
+});
+
+test('a review may be dated in the first to the last plausible second', () => {
+  const items = [49, 50, 99, 100].map((second) => ({ id: 1, created_at: isoOf(second), updated_at: null }));
+  const { faults } = checkPage(items, { start: 50, end: 100 }, Buffer.from('[]'));
+  expect(faults.map(({ index }) => index)).toEqual([0, 3]);
+});
+
+test('the product of a review that was read by its id is not learned', () => {
+  const item = { id: 1, product_id: 3, product_code: 'P' };
+  const { check } = pageOfOne({ item, rawBody: Buffer.from('{"id":1}') }, { start: 0, end: 1 });
+  expect(check.products).toEqual([]);
 });
 
 test('a product code that comes as a number is the code of its product', () => {
@@ -234,6 +247,39 @@ test.each(['are empty', 'fail'])('the newest review is found where lists that en
   const span = { start: Date.parse('2026-11-01') / 1000, end: Date.parse('2026-12-01') / 1000 };
   const deps = { ...usual, reviews: { page }, plausible: plausibleDates(2000, 'UTC', now), now: () => now };
   expect(await newestOf(deps, 'created', span)).toBe(Date.parse('2026-11-20') / 1000);
+});
+
+const hour = 3600;
+const all: Span = { start: 0, end: 20_000 * hour };
+const ofDates = (first?: number, last?: number, newest?: number) => ({ first, last, newest, isEmpty: false });
+const upTo = (hours: number) => hours * hour + 1;
+
+test.each([
+  ['from a zone before the first date, to the newest of the list', ofDates(100, 200, 210), 74, upTo(210)],
+  ['to the last date, if the list is not in order', ofDates(100, 200, 150), 74, upTo(200)],
+  ['to a zone after the last date, if the list shows none', ofDates(100, 200), 74, upTo(226)],
+  ['from the first plausible date, if both are in the wrong order', ofDates(200, 100), 0, upTo(126)],
+  ['from the first plausible date, if no first one is named', ofDates(undefined, 100, 120), 0, upTo(120)],
+  ['to the last plausible date, if no last one is named', ofDates(100, undefined, 120), 0, all.end],
+  ['over all plausible dates, if none is named', ofDates(), 0, all.end],
+  ['over twelve lists, if nothing says that there is a review', { ...ofDates(), isEmpty: true }, 7328, all.end],
+  ['not beyond the plausible dates', ofDates(10, 30_000), 0, all.end],
+])('bounds of all reviews go %s', (_, { isEmpty, ...dates }, start, end) => {
+  const [first, last, newest] = [dates.first, dates.last, dates.newest].map((at) => at && at * hour);
+  expect(boundsOf(all, { first, last, newest, isEmpty })).toEqual({ start: start * hour, end });
+});
+
+test('gaps of one kind that meet are one; an error names a reason of each kind', () => {
+  const gap = (start: number, end: number, kind: 'refused' | 'failed', reason: string) =>
+    gapOf({ start, end }, { kind, reason, requests: 1 });
+  const three = [gap(20, 30, 'refused', 'b'), gap(0, 20, 'refused', 'a'), gap(30, 40, 'failed', 'c')];
+  const text = (start: number, end: number, reason: string) =>
+    `The reviews created from ${isoOf(start)} to ${isoOf(end)} cannot be read: ${reason}`;
+  const [first, second, third] = [text(0, 30, 'a'), text(30, 40, 'c'), text(50, 51, 'd')];
+  const joined = joinedGaps('created', [...three, gap(50, 51, 'failed', 'd')]);
+  expect(joined.map(({ reason }) => reason)).toEqual([first, second, third]);
+  expect(incompleteError(joined).message).toBe(`${first}. ${second}. 1 more span cannot be read for such reasons`);
+  expect(incompleteError(joined.slice(0, 2)).message).toBe(`${first}. ${second}`);
 });
 
 test('a span counts as read from its first request on, up to a minute before that', async () => {

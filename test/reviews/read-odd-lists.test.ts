@@ -650,6 +650,23 @@ test.each<[string, Service, gaps: object[], requests: number | readonly [0, most
   else expect(read.requests).toBeLessThanOrEqual(requests[1]);
 });
 
+test.each([
+  // Undefined: the list that shows that the service is not down.
+  ['fails on are given up after 0.5 s', fault, [8000, undefined, 500]],
+  ['refuses are given up after 8 s', forbidden, [8000]],
+])('halves of a list that the service %s', async (_, error, expected) => {
+  const service = failingFor(empty, [start, end], error);
+  const giveUpAfterMs = new Set<unknown>();
+  const page: Service['page'] = (params, number, options) => {
+    giveUpAfterMs.add(options?.giveUpAfterMs);
+    return service.page(params, number);
+  };
+  const deps = { ...usual, ...utcZone, reviews: { page }, lists: freshLists(), now: () => new Date('2026-12-01') };
+  const nothing = async () => undefined;
+  await readSpans(deps, 'created', [span], { land: nothing, enter: nothing, doubt: nothing });
+  expect([...giveUpAfterMs]).toEqual(expected);
+});
+
 test('the newest date of lists that never respond is asked for once', async () => {
   const page = vi.fn(failing(empty, new UnavailableError(noResponse), passesMinute).page);
   const deps = { ...usual, reviews: { page }, timeZone: 'UTC', now: () => clock };
@@ -666,6 +683,15 @@ test.each([
   const page = vi.fn(() => Promise.reject(error));
   await expect(idsRead({ page })).rejects.toBe(error);
   expect(page.mock.calls.length).toBeLessThan(20);
+});
+
+test('a list of a round number of reviews is read in parts, unless one was longer', async () => {
+  const requestsAfter = async (before: number) => {
+    const lists = openLists(pLimit(8));
+    await idsRead(listed(ofDay(before)), { lists });
+    return (await idsRead(listed(ofDay(40)), { lists })).requests;
+  };
+  expect(await requestsAfter(41)).toBeLessThan(await requestsAfter(39));
 });
 
 test('a span is proven when its last page has landed, too', async () => {

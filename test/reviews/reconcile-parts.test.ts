@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import type { App } from '../../src/app/app.ts';
 import { reviewDeps } from '../../src/app/deps.ts';
 import { isWithin, secondOf } from '../../src/base/time/span.ts';
 import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { concludeReconcile, planReconcile } from '../../src/reviews/plan/reconcile.ts';
+import { captureOverview } from '../../src/reviews/plan/review-bounds.ts';
 import { untilDown } from '../../src/reviews/refresh/ask-review.ts';
 import { retryOpenRefused } from '../../src/reviews/refresh/retry-refused.ts';
 import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
@@ -167,6 +168,40 @@ test('refused reviews are asked for, oldest attempt first, until twenty in a row
   const again = `select from sync.dead_letters where attempts = 2 and last_failed_at > now() - interval '30 minutes'
     and reason like '%status 500%' and resolved_at is null`;
   expect(await world.warehouse(again)).toHaveLength(asked.length);
+});
+
+test('an overview without dates is kept: an older one names no review any more', async () => {
+  await captureOverview(depsWith());
+  const kept = 'select first_review_created_at as first, last_review_created_at as last from warehouse.review_overview';
+  expect(await world.warehouse(kept)).toEqual([{ first: null, last: null }]);
+});
+
+test('a review that failed in this run is not asked for by it', async () => {
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
+    select 'review', n::text, 'refused', '{}', now() - (3 - n) * interval '1 hour' from generate_series(1, 3) n`);
+  const getRaw = vi.fn((id: number) => Promise.reject(new UnavailableError(at(500, id))));
+  const runStartedAt = new Date(Date.now() - 60_000);
+  await retryOpenRefused(
+    depsWith(() => ({ getRaw })),
+    { areDueOnly: false, runStartedAt },
+  );
+  expect(getRaw.mock.calls.map(([id]) => id)).toEqual([1, 2]);
+});
+
+test('a refused review is gone after two 404, if another review is shown in between', async () => {
+  await syncHourly(world, 1);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
+    values ('review', '9', 'refused', '{}', now() - interval '1 hour')`);
+  const left = async (isShown: (id: number) => boolean) => {
+    const deps = depsWith(({ getRaw }) => ({
+      getRaw: (id, ...more) => (isShown(id) ? getRaw(id, ...more) : Promise.reject(new NotFoundError(at(404, id)))),
+    }));
+    await retryOpenRefused(deps, { areDueOnly: false, runStartedAt: new Date() });
+    return (await world.warehouse('select from sync.dead_letters where resolved_at is null')).length;
+  };
+  // A gateway that answers 404 to everything.
+  expect(await left(() => false)).toBe(1);
+  expect(await left((id) => id !== 9)).toBe(0);
 });
 
 test('one that is gone, or lands, ends a row of failures', async () => {

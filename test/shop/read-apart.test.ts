@@ -71,6 +71,15 @@ test('an error that is not of a row ends the reading', async () => {
   await expect(readApart(codes, read, () => undefined)).rejects.toMatchObject({ code: 'shop' });
 });
 
+test('an order whose statements a standby cancels is a fault of its own', async () => {
+  const read = async (some: readonly string[]) => {
+    if (some.includes('O5')) throw failure('shop-conflict');
+    return some.map((code) => [code, '']);
+  };
+  const found = await readApart(codes, read, (code, why) => [code, why]);
+  expect(found.filter(([, why]) => why !== '')).toEqual([['O5', 'orders.sql: it failed → correct it']]);
+});
+
 test('a page of one row that a standby cancels is given up', async () => {
   let asked = 0;
   const read = async () => {

@@ -99,7 +99,7 @@ const within = ({ start, end }: Span, second: Second): Second => Math.min(Math.m
  *
  * @param found.isEmpty the overview says that there are no reviews, and neither the newest days nor the warehouse show one.
  */
-function boundsOf(
+export function boundsOf(
   plausible: Span,
   found: { first: Second | undefined; last: Second | undefined; newest: Second | undefined; isEmpty: boolean },
 ): Span {

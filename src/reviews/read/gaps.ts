@@ -39,8 +39,9 @@ export function joinedGaps(axis: Axis, gaps: readonly Gap[]): Gap[] {
 export function incompleteError(gaps: readonly Gap[]): IncompleteError {
   const first = new Map(gaps.toReversed().map((gap) => [gap.kind, gap.reason]));
   const more = gaps.length - first.size;
-  const reasons = [...first.values()].reverse().join('. ');
-  return new IncompleteError(more > 0 ? `${reasons}. ${more} more spans cannot be read for such reasons` : reasons, {
+  const reasons = [...first.values()].reverse();
+  if (more > 0) reasons.push(`${counted(more, 'more span')} cannot be read for such reasons`);
+  return new IncompleteError(reasons.join('. '), {
     hint:
       'Everything else of the period is in the warehouse. Later runs try these spans again; ' +
       'review-sync status lists them.',
