@@ -24,7 +24,7 @@ import {
 import { isDueAgain, listLimits } from '../../src/reviews/limits.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { planWindows } from '../../src/reviews/plan/plan-windows.ts';
-import { boundsOf, newestOf, plausibleDates } from '../../src/reviews/plan/review-bounds.ts';
+import { newestOf, plausibleDates, reviewBounds } from '../../src/reviews/plan/review-bounds.ts';
 import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
 import { gapOf, incompleteError, joinedGaps } from '../../src/reviews/read/gaps.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
@@ -266,7 +266,7 @@ test.each([
   ['not beyond the plausible dates', ofDates(10, 30_000), 0, all.end],
 ])('bounds of all reviews go %s', (_, { isEmpty, ...dates }, start, end) => {
   const [first, last, newest] = [dates.first, dates.last, dates.newest].map((at) => at && at * hour);
-  expect(boundsOf(all, { first, last, newest, isEmpty })).toEqual({ start: start * hour, end });
+  expect(reviewBounds(all, { first, last, newest, isEmpty })).toEqual({ start: start * hour, end });
 });
 
 test('gaps of one kind that meet are one; an error names a reason of each kind', () => {

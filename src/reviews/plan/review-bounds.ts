@@ -57,7 +57,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - lis
  * Requests the overview (docs/interface.md, "Review overview") and the newest review of the list, and keeps the dates that
  * they name in the warehouse, within the plausible ones. Every run of reviews begins with it.
  *
- * @returns the bounds of all reviews (`boundsOf`), and the creation of the newest review that the list shows.
+ * @returns the bounds of all reviews (`reviewBounds`), and the creation of the newest review that the list shows.
  * @throws ReviewSyncError if the clocks of the service and of this machine differ by more than a day, or the service
  *   reads dates in another zone.
  */
@@ -83,7 +83,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
 
   const areNone = overview?.first_review_created_at === null && overview.last_review_created_at === null;
   const isEmpty = areNone && newest === undefined && held.length === 0;
-  return { ...boundsOf(plausible, { first, last, newest, isEmpty }), newest };
+  return { ...reviewBounds(plausible, { first, last, newest, isEmpty }), newest };
 }
 
 /** The second, or the nearest plausible one. */
@@ -99,7 +99,7 @@ const within = ({ start, end }: Span, second: Second): Second => Math.min(Math.m
  *
  * @param found.isEmpty the overview says that there are no reviews, and neither the newest days nor the warehouse show one.
  */
-export function boundsOf(
+export function reviewBounds(
   plausible: Span,
   found: { first: Second | undefined; last: Second | undefined; newest: Second | undefined; isEmpty: boolean },
 ): Span {
