@@ -1,18 +1,20 @@
 import { CronExpressionParser } from 'cron-parser';
-import { offsetOf } from '../base/time/span.ts';
+import { offsetOf, offsetSecondsOf } from '../base/time/span.ts';
 
 /**
- * When a schedule is due after a moment. Before clocks go back by half an hour (Lord Howe), or at a quarter to an hour
- * (Chatham), cron-parser throws, or names a moment that is over. From the one BullMQ would make no further run, from the
- * other run after run without a pause. Then the next run is computed as if the clocks did not change.
+ * When a schedule is due after a moment: by the offset of that moment, unless the clocks change until then. If they do, and by
+ * whole hours, cron-parser decides. Before clocks go back by half an hour (Lord Howe) it searches for half a second and
+ * throws, and at a quarter to an hour (Chatham) it names a moment that is over. From the one BullMQ would make no further
+ * run, from the other run after run without a pause.
  */
 export function nextRun({ pattern, timeZone }: { pattern: string; timeZone: string }, afterMs: number): Date {
   const inZone = (tz: string) => CronExpressionParser.parse(pattern, { tz, currentDate: afterMs }).next().toDate();
-  try {
-    const next = inZone(timeZone);
-    if (next.getTime() > afterMs) return next;
-  } catch {}
-  return inZone(`UTC${offsetOf(afterMs / 1000, timeZone)}`);
+  const byOffset = inZone(`UTC${offsetOf(afterMs / 1000, timeZone)}`);
+  const offsetAt = (ms: number) => offsetSecondsOf(Math.floor(ms / 1000), timeZone);
+  const shiftSeconds = offsetAt(byOffset.getTime()) - offsetAt(afterMs);
+  if (shiftSeconds === 0 || shiftSeconds % 3600 !== 0) return byOffset;
+  const next = inZone(timeZone);
+  return next.getTime() > afterMs ? next : byOffset;
 }
 
 /** For queues and workers of BullMQ, which would ask cron-parser themselves. */

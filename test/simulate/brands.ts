@@ -2,7 +2,7 @@ import type { SimulatedDatabase } from './database.ts';
 import { createScheduler, type Process, stepsADay } from './scheduler.ts';
 import { type Nature, simulateWorld, startOf, type WorldEnd } from './world.ts';
 
-export const brandNames = ['nord', 'sued', 'west'];
+export const brandNames = ['nord', 'ost', 'west'];
 
 /** Nothing of this happens in a brand that is healthy; its processes die all the same. */
 const peaceful: Partial<Nature> = {
