@@ -286,6 +286,7 @@ test('months get a new version when their rows change, and not otherwise', async
   const deliveredAt = '2026-01-09T00:00:00Z';
   const returned = { ...line, product: 7, status: 'returned', deliveredAt };
   const ofJan = { created_at: '2026-01-20T00:00:00Z', score: 1 };
+  const marchOfJan = { created_at: '2026-03-10T00:00:00Z', order_code: 'jan', user_code: 'lee' };
   const changes: [name: string, change: () => Promise<unknown>, months: string[]][] = [
     ['nothing', async () => {}, []],
     ['a rating', () => land([version(2, ofJan)]), ['2026-01']],
@@ -304,6 +305,10 @@ test('months get a new version when their rows change, and not otherwise', async
     ['a lease', () => store.lease({ code: 'new', contact: 'allowed', orderedAt: null }), []],
     ['an order that is forgotten', () => forgotten('feb'), ['2026-02']],
     ['an order that gets a review', () => land([version(1, { order_code: 'jan' })]), ['2026-01']],
+    ['a review of another month', () => land([version(4, marchOfJan)]), ['2026-01', '2026-03']],
+    ['its customer', () => maskTraces(warehouse.db, { userCode: 'lee', orders: [] }), ['2026-01', '2026-03']],
+    ['that review again', () => land([version(4, marchOfJan)]), ['2026-01', '2026-03']],
+    ['its deletion', () => markDeleted(warehouse.db, [4], new Date()), ['2026-01', '2026-03']],
     ['a date, of that order', () => push(store, 'jan', new Date('2026-03-05'), []), ['2026-01', '2026-03']],
     ['a deletion', () => markDeleted(warehouse.db, [3], new Date()), ['2026-02']],
     ['the month', () => land([version(1, { created_at: '2026-03-20T00:00:00Z' })]), ['2026-01', '2026-03']],
