@@ -140,6 +140,8 @@ test('events of a brand that cannot be served now come again, without a dead let
   expect(await statusOf([1, undefined], [], [...receivers, other])).toBe(200);
   expect(accepted).toEqual([[1]]);
   expect(await openDeadLetters(db)).toHaveLength(1);
+  // Another brand does not take its part: it has too many events.
+  expect(await statusOf([1, ...Array(1001).fill(3)], [], [...receivers, other])).toBe(422);
 });
 
 test('the dead letter of an unknown brand_id closes once a brand has it', async () => {
