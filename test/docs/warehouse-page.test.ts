@@ -37,21 +37,21 @@ test('docs/warehouse-tables.md is what npm run docs:warehouse writes', async () 
 
 /** Two years of reviews and deliveries of eight products. Half of the products rate lower of late, a sixth has no review yet. */
 const twoYears = `
-  with told as (
+  with numbered as (
     select n, 'o' || n as code, 1 + n % 8 as product, now() - n * interval '36 hours' as at from generate_series(1, 480) n
   ),
   written as (
     insert into warehouse.reviews (id, created_at, updated_at, score, product_id, product_code, source, order_code)
     select n, at, at, case when n < 120 and product < 5 then 1 + n % 3 else 4 + n % 2 end, product, 'P' || product,
       (array['sms', 'email', 'app'])[1 + n % 3], code
-    from told where n % 6 <> 0
+    from numbered where n % 6 <> 0
   ),
   rated as (
     insert into warehouse.product_ratings (product_id, product_code, reviews_count, score, received_at)
     select n, 'P' || n, 50, 4, now() from generate_series(1, 8) n
   )
   insert into sync.sub_order_links (order_code, line_code, sub_order_id, content, is_ours, product_id, delivered_at)
-  select code, '1', n, '{}', true, product, at - n % 5 * interval '6 days' from told`;
+  select code, '1', n, '{}', true, product, at - n % 5 * interval '6 days' from numbered`;
 
 test('the eleven questions are answered with the rights of bi_reader', async () => {
   const { url, ask: insert } = await createWarehouse();

@@ -129,7 +129,7 @@ test('an order that the service takes for another one is a dead letter', async (
   };
   await world.place(of('123', 'kim', 1));
   await sync();
-  // Of the numbers one was pushed before. The others come at once.
+  // One of the numbers was pushed before. The others come at once.
   await world.place(of('00123', 'lee', 3), of('A1', 'ann', 1), of('A-1', 'bob', 3));
   await sync();
   const others = ['lee@example.com', 'bob@example.com'];
