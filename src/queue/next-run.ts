@@ -13,8 +13,11 @@ export function nextRun({ pattern, timeZone }: { pattern: string; timeZone: stri
   const offsetAt = (ms: number) => offsetSecondsOf(Math.floor(ms / 1000), timeZone);
   const shiftSeconds = offsetAt(byOffset.getTime()) - offsetAt(afterMs);
   if (shiftSeconds === 0 || shiftSeconds % 3600 !== 0) return byOffset;
-  const next = inZone(timeZone);
-  return next.getTime() > afterMs ? next : byOffset;
+  try {
+    const next = inZone(timeZone);
+    if (next.getTime() > afterMs) return next;
+  } catch {}
+  return byOffset;
 }
 
 /** For queues and workers of BullMQ, which would ask cron-parser themselves. */

@@ -127,6 +127,7 @@ const goBack: [pattern: string, timeZone: string, after: string, next: string][]
   ['0 2 * * *', 'Australia/Lord_Howe', '13:00', '15:00'],
   ['*/5 * * * *', 'Pacific/Chatham', '13:10', '13:15'],
   ['0 * * * *', 'Pacific/Chatham', '13:00', '13:15'],
+  ['45 * * * *', 'Pacific/Chatham', '13:00', '14:00'],
   ['0 * * * *', 'Europe/Berlin', '13:00', '14:00'],
 ];
 const thatDay = (time: string) => Date.parse(`2026-04-04T${time}:00Z`);
