@@ -1,4 +1,5 @@
 import type { App } from '../app/app.ts';
+import { requireSameShop } from '../app/require-same-shop.ts';
 import { mayDo } from '../app/run-rights.ts';
 import { countsText } from '../app/status-view.ts';
 import type { AnyRunJob, RunReport } from '../runs/job.ts';
@@ -26,8 +27,9 @@ export async function runAndDraw(
   return await runToEnd(app, request, { signal, onProgress: update, onRetry: wait, note });
 }
 
-/** Starts a run for running workers. */
+/** Starts a run for running workers. @throws ReviewSyncError if it reads the shop, and the shop is another one. */
 export async function startOnly(app: App, request: RunRequest): Promise<Report> {
+  if (request.job.readsShop) await requireSameShop({ shop: app.shop, db: app.warehouse.db });
   const { id, joined } = await startRun(app, request);
   const text = `${joined ? 'It is running already' : 'Enqueued'}: ${id}. Progress: review-sync status`;
   return { text, json: { run: id, joined } };

@@ -10,7 +10,7 @@ test('a dry run says windows and requests; --gaps reads only what is lacking', a
   expect(await world.json('backfill reviews --dry-run')).toMatchObject({ windows: [{}, {}, {}] });
   const planned = async (...more: string[]) => await world.prints('backfill reviews --dry-run', ...more);
   const some = ['--from', '2026-03-01', '--to', '2026-04-30'];
-  const both = /^2 windows, about \d+ requests:\n {2}2026-03-01 … .*\n {2}.* … 2026-04-30\nNothing was written\.\n$/;
+  const both = /^2 windows, about \d+ requests:\n {2}2026-03-01 … .*\n {2}.* … 2026-04-30\nNo review was stored\.\n$/;
   expect(await planned(...some)).toMatch(both);
   expect(await world.warehouse('select id from sync.export_windows')).toEqual([]);
   await world.cli('backfill reviews', ...some);

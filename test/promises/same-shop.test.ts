@@ -73,7 +73,8 @@ test('nothing of another shop is sent by any command; verify and doctor say so',
   await world.warehouse(
     `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'X', 'X', 'bad', '{}')`,
   );
-  for (const command of ['sync orders', 'backfill orders', 'verify orders --repair', 'dead-letters retry']) {
+  const detached = 'backfill orders --detach';
+  for (const command of ['sync orders', 'backfill orders', detached, 'verify orders --repair', 'dead-letters retry']) {
     const stderr = expect.stringMatching(/none of 12 orders of all ages.*review-sync migrate --same-shop/s);
     expect([command, await runCli(command.split(' '), environment)]).toMatchObject([command, { status: 1, stderr }]);
   }

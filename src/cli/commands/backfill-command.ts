@@ -120,7 +120,7 @@ async function planReviews(deps: ReviewDeps, asked: DayRange & { gaps: boolean }
   const text = [
     `${counted(windows.length, 'window')}, ${atLeast ? 'at least' : 'about'} ${counted(requests, 'request')}:`,
     ...windows.map((window) => `  ${window.from} … ${window.to}`),
-    'Nothing was written.',
+    'No review was stored.',
   ].join('\n');
   return { text, json: { windows, requests, atLeast } };
 }

@@ -43,7 +43,8 @@ export const command: Command = {
           .choices(['mariadb'])
           .conflicts('data'),
       )
-      .option('--keep', 'leave everything running afterwards and print the addresses')
+      // The addresses are printed while everything runs, and a document at the end of a command.
+      .addOption(new Option('--keep', 'leave everything running afterwards and print the addresses').conflicts('json'))
       .action((options: Options) => run((context) => play(context, options)));
   },
 };

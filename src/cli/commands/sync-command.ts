@@ -31,7 +31,7 @@ export const command: Command = {
     commander
       .command('orders')
       .description('push the orders that changed since the last run; the first run pushes all of them')
-      .option('--dry-run', 'only say what would be sent, and how many e-mail addresses and phone numbers')
+      .option('--dry-run', 'only say what would be sent, and to how many customers contact would go')
       .option(...allowRemovals)
       .action((options: OrderOptions) => run((context) => runSyncOrders(context, options)));
     commander
