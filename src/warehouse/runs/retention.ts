@@ -4,8 +4,8 @@ import { type Db, write } from '../index.ts';
 const keptDays = 90;
 
 /**
- * Shortens the history, so that its size follows the shop and not the years of runs. A reconcile calls this when it has
- * read every creation date that no reconcile had read for `readAgainDays`.
+ * Shortens the history, so that its size follows the shop and not the years of runs. Each reconcile
+ * calls this, also one with windows that failed.
  *
  * 1. Spans of the coverage ledger that were read more than `readAgainDays` ago are deleted: younger rows of the created
  *    axis cover them again. They stay eight days longer, for reconciles that fail. The updated axis keeps only the
