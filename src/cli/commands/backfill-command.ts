@@ -46,7 +46,7 @@ export const command: Command = {
       )
       // Alone it must not begin a backfill of everything.
       .addOption(
-        new Option('--limit <orders>', 'with --diff: compare at most this many, one request each')
+        new Option('--limit <orders>', 'with --diff: compare at most this many')
           .argParser(optionOf(wholeNumber(1, 999_999)))
           .default(100)
           .implies({ diff: true, dryRun: true }),

@@ -35,7 +35,7 @@ export const command: Command = {
       'which orders the service lacks, shows differently from the shop, or has although they left the shop',
       'push again what is missing or differs; sends no e-mail address and no phone number',
       `
-One request per order.
+Mostly one request per order.
 Orders that left the shop are only named, and are a difference with ORDER_DELETES=send: sync reconcile deletes them.
 Orders of the service that review-sync never pushed, and that are not in the shop, are not looked for.`,
       runVerifyOrders,
