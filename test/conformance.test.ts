@@ -36,12 +36,3 @@ test('with the defaults and the v2 form of the options, nothing differs', async 
   expect(untold(results)).not.toEqual(expect.arrayContaining([expect.stringMatching(/v2/)]));
   expect(results.find(({ says }) => says === onlyInV2)?.outcome.kind).toBe('holds');
 });
-
-test('a service that limits its requests is waited for', async () => {
-  const { url, service } = await seededService();
-  service.setFaults({ rateLimitPerSecond: 40 });
-  const { results } = await conform(settingsFor(url), ['put', 'user-grades']);
-  service.setFaults({ rateLimitPerSecond: undefined });
-  expect(differing(results)).toEqual([]);
-  expect(untold(results)).toEqual([]);
-});

@@ -183,11 +183,15 @@ test('status shows each figure of the report in its column', () => {
   const [one] = gap('refused', 1).openGaps as StatusReport['openGaps'];
   const openGaps = (['created', 'updated'] as const).map((axis, n) => ({
     ...(one as NonNullable<typeof one>),
-    ...{ axis, attempts: 7 + n, span: { start: 60 + n, end: 70 - n } as never, firstSeenAt: new Date((3 - n) * 1000) },
+    axis,
+    attempts: 7 + n,
+    span: { start: 60 + n, end: 70 - n } as never,
+    firstSeenAt: new Date((3 - n) * 1000),
   }));
   const run = { startedAt: new Date(0), finishedAt: new Date(90_000), error: null };
   const report: StatusReport = {
-    ...{ ...troubled(), openGaps },
+    ...troubled(),
+    openGaps,
     runs: [
       ...(ended('sync-orders', 0, { ...run, ...done, counts: { lines: 9, orders: 1800 } }).newest ?? []),
       ...(ended('sync-reviews', 0, { ...run, ...open }).newest ?? []),

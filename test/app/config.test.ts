@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest';
 import { readBrands } from '../../src/app/brands.ts';
 import { readConfig, readDeployment } from '../../src/app/config.ts';
 import type { Environment } from '../../src/app/config-reader.ts';
-import { systemsOf } from '../../src/app/run-rights.ts';
 import { UsageError } from '../../src/base/errors.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
 import { parseEnvFile } from '../../src/base/parse-env-file.ts';
@@ -201,14 +200,6 @@ describe('readConfig', () => {
 });
 
 describe('the command line', () => {
-  test.each(['postgres://u:pw@localhost/shop?host=', 'mysql://u:pw@localhost/shop?socket='])(
-    'shops at two sockets of one machine are two: %s',
-    (url) => {
-      const shopAt = (socket: string) => systemsOf(readConfig({ ...right, SHOP_DATABASE_URL: url + socket })).shop;
-      expect([shopAt('/run/a'), shopAt('/run/b')]).toEqual(['localhost/run/a/shop', 'localhost/run/b/shop']);
-    },
-  );
-
   test('Ctrl-C ends a command within two seconds, one with servers within twenty', async () => {
     const slow: string[] = [];
     for (const name of Object.keys(summaries)) {

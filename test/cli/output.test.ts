@@ -4,7 +4,6 @@ import { existsSync, openSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
-import { table } from '../../src/cli/ui/table.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { openWorld, worldTest as test } from '../harness/world.ts';
@@ -44,16 +43,6 @@ test('with --json a command that fails prints one document with the error', asyn
   const { status, stdout } = await world.cli('status --json');
   const message = 'relation "sync.run_rows" does not exist';
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
-});
-
-test('numbers stand below each other, and a Korean letter takes two columns', () => {
-  const rows = [
-    ['주문', '7', '1 %'],
-    ['b', '1,234', 'x'],
-  ];
-  expect(table(['what', 'n', 'share'], rows)).toBe(
-    ['what      n  share', '주문      7  1 %', 'b     1,234  x'].join('\n'),
-  );
 });
 
 test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take ends the command with 1', () => {

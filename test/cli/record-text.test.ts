@@ -5,23 +5,21 @@ import { orderText, reviewText } from '../../src/cli/ui/record-text.ts';
 test('each kind of difference has its sentence, and a deletion only one', () => {
   const field = (name: string, isShown = true) => ({ field: name, shop: '1', service: null, isShown });
   const line = { lineCode: 'L', subOrderId: 7 };
+  const matched = [
+    { ...line, isHidden: true, fields: [field('price', false)] },
+    { ...line, isHidden: false, fields: [field('status'), field('invoice', false)] },
+  ];
+  const keep = [
+    { subOrderId: 7, why: 'odd' },
+    { subOrderId: 8, why: 'foreign' },
+  ];
   const difference = {
-    ...{ orderId: 1, isDeletion: false, fields: [field('total_price'), field('mileage', false)] },
-    ...{
-      fieldsNotSent: [{ field: 'user_grade_id', reason: 'waits' }],
-      linesNotSent: [{ lineCode: 'N', reason: 'twice' }],
-    },
-    subOrders: {
-      matched: [
-        { ...line, isHidden: true, fields: [field('price', false)] },
-        { ...line, isHidden: false, fields: [field('status'), field('invoice', false)] },
-      ],
-      ...{ create: [line], remove: [line], links: [] },
-      keep: [
-        { subOrderId: 7, why: 'odd' },
-        { subOrderId: 8, why: 'foreign' },
-      ],
-    },
+    orderId: 1,
+    isDeletion: false,
+    fields: [field('total_price'), field('mileage', false)],
+    fieldsNotSent: [{ field: 'user_grade_id', reason: 'waits' }],
+    linesNotSent: [{ lineCode: 'N', reason: 'twice' }],
+    subOrders: { matched, keep, create: [line], remove: [line], links: [] },
   };
   const said = (more: object = {}) => comparisonLines({ ...difference, ...more } as never);
   expect(said()).toEqual([
@@ -56,7 +54,10 @@ test('what is known of an order is said part by part, and so is what is not', ()
   const order = { code: 'A', mileage: '', total_price: '9' };
   const sent = (code: string, status: string | null) => ({ order_code: 'A', line_code: code, status });
   const known = {
-    ...{ code: 'A', link, deadLetters: letters, fault: 'no date' },
+    code: 'A',
+    link,
+    deadLetters: letters,
+    fault: 'no date',
     shop: { order, lines: [sent('1', null), sent('2', 'paid')], fault: 'no date' },
     lines: [
       { lineCode: '1', subOrderId: 7, content: { price: '9' } },

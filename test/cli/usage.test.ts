@@ -31,12 +31,6 @@ test.each(['explain order', 'preview order', 'forget order', 'forget user U --or
   },
 );
 
-test('a command names the variable of a warehouse that does not respond', async () => {
-  const { status, stderr } = await runCli(['migrate'], environment);
-  const hint = /^→ start the server, or correct host and port in WAREHOUSE_DATABASE_URL$/m;
-  expect([status, stderr]).toEqual([1, expect.stringMatching(hint)]);
-});
-
 test('demo --keep is refused with --json: it prints addresses, and no document', async () => {
   const { status, stdout } = await runCli(['demo', '--keep', '--json'], environment);
   expect([status, JSON.parse(stdout)]).toMatchObject([2, { error: { code: 'usage' } }]);

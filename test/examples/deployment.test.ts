@@ -104,7 +104,8 @@ test('the Kubernetes example has this version, known variables and answered prob
   const texts = files.map((file) => read('examples', 'kubernetes', file));
   const all = texts.join('\n---\n');
   const images = [...all.matchAll(/image: (\S+)/g)].map(([, image]) => image);
-  expect(new Set(images)).toEqual(new Set([`review-sync:${JSON.parse(read('package.json')).version}`]));
+  expect(images).not.toEqual([]);
+  expect(images).toEqual(images.map(() => `review-sync:${JSON.parse(read('package.json')).version}`));
   const [configuration = ''] = texts.filter((text) => text.includes('kind: Secret'));
   const environment = Object.fromEntries(
     [...configuration.matchAll(/^ {2}([A-Z_]+): "?(.*?)"?$/gm)].map(([, name = '', value]) => [name, value]),

@@ -2,19 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { loadOlist } from '../../examples/olist/load.ts';
-import { type OlistReview, olistReviews } from '../../examples/olist/reviews.ts';
 import { packagePath } from '../../src/base/package-path.ts';
 import { withSince } from '../../src/shop/sql-text.ts';
 import { createDatabase, query } from '../harness/database.ts';
 
 let url: string;
-let reviews: OlistReview[];
 
 /** Three orders in the form of the full public data set: ISO times, review ids, comments with quoted line breaks. */
 beforeAll(async () => {
   url = await createDatabase();
   expect(await loadOlist(url, join(import.meta.dirname, 'olist'))).toEqual({ orders: 3, lines: 3, reviews: 4 });
-  reviews = await Array.fromAsync(olistReviews(url));
 });
 
 /** The rows of a query of the example. */
@@ -43,16 +40,4 @@ test('the queries give moments of local times, amounts paid, and ids of products
   const categories = await runQuery(url, 'categories');
   expect(categories).toContainEqual({ code: 'pc_gamer', name: 'pc_gamer' });
   expect(categories).toContainEqual({ code: 'beleza_saude', name: 'health_beauty' });
-});
-
-test('each row of the reviews is a review, quoted line breaks and shared ids included', () => {
-  const of = { a: { user_code: 'person-a', product_id: 2, product_code: 'prod-b' }, b: { user_code: 'person-b' } };
-  const comment = 'recomendo\nMuito bom,\nchegou "antes" do prazo';
-  const june = { created_at: '2018-06-01T00:00:00-03:00', message: '(no comment)', score: 4 };
-  expect(reviews).toEqual([
-    { code: 'o1:1', created_at: '2017-10-21T00:00:00-02:00', message: comment, score: 5, ...of.a },
-    { code: 'o1:2', ...june, ...of.a },
-    { code: 'o2:1', ...june, ...of.b, product_id: 3, product_code: 'prod-c' },
-    { code: 'o3:1', created_at: '2018-06-02T00:00:00-03:00', message: 'Não recebi', score: 1, ...of.b },
-  ]);
 });

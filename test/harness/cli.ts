@@ -62,7 +62,7 @@ process.once('exit', killAll);
 process.once('disconnect', killAll);
 
 /** Registers what is to happen at the end of the test. Outside of a test, as in a hook of a file, nothing happens. */
-function inTest(register: () => void): void {
+export function inTest(register: () => void): void {
   try {
     register();
   } catch {}

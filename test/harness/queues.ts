@@ -5,6 +5,7 @@ import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues, type Queues } from '../../src/queue/index.ts';
+import { openDueTaker } from '../../src/queue/worker.ts';
 import type { AnyRunJob } from '../../src/runs/job.ts';
 import { type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
 import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
@@ -43,6 +44,13 @@ export async function openTestQueues(redisUrl?: string) {
   const queues = await openQueues(url, { installation: 'test' });
   onTestFinished(() => queues.close());
   return { url, queues, runs: await testRuns(queues) };
+}
+
+/** Takes due runs, and logs nothing. */
+export function openTestDueTaker() {
+  const log = openLog('silent');
+  const { signal: abort } = new AbortController();
+  return openDueTaker({ takeOverSeconds: 25, log, abort, queueOutage: openOutage(log, 'queue') });
 }
 
 /** What a test's job is given in place of the App, beside the parts that a worker uses. */

@@ -16,6 +16,7 @@ import {
   type MysqlKind,
   startLocalMysql,
 } from '../../src/sandbox/local-mysql/index.ts';
+import { inTest } from './cli.ts';
 import { serve } from './proxy.ts';
 
 /**
@@ -112,11 +113,8 @@ export async function startRedis(more: readonly string[] = []) {
     await exited;
     await rm(directory, { recursive: true, force: true });
   };
-  try {
-    onTestFinished(close);
-  } catch {
-    // A hook of a file closes it itself.
-  }
+  // A hook of a file closes it itself.
+  inTest(() => onTestFinished(close));
   return { url: `redis://127.0.0.1:${port}`, close };
 }
 

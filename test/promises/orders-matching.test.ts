@@ -24,10 +24,3 @@ test.for([
   expect(await world.sync()).toMatchObject({ sub_orders_removed: 1 });
   expect([await count(), await world.openDeadLetters()]).toEqual([2, []]);
 });
-
-test('status names a product code that the service has in another case', async ({ world }) => {
-  await world.place(order('A', line('1', 'p-1')));
-  await world.warehouse(`insert into sync.product_links (product_code, product_id) values ('P-1', 7)`);
-  await world.sync();
-  await world.says('status', '1 order line of 1 order wait', '; the service has P-1, which may be p-1');
-});

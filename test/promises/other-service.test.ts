@@ -86,19 +86,6 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
   expect(await runCli(['sync', 'reviews'], { ...moved, REVIEW_API_BASE_URL })).toMatchObject({ stderr: belongs });
 });
 
-test('another spelling of the address is the same service, with one session', async ({ world }) => {
-  const written = `${world.environment.REVIEW_API_BASE_URL?.toUpperCase()}/`;
-  await world.place(order('A'));
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
-  await world.warehouse('update sync.settings set service_address = $1', [written]);
-  // The service forgets the order, so that it could not prove itself.
-  await world.atService('delete from reference_service.orders');
-  const environment = { ...world.environment, REVIEW_API_BASE_URL: written };
-  for (const one of [environment, world.environment])
-    expect(await runCli(['sync', 'reviews'], one)).toMatchObject({ status: 0 });
-  expect(await world.warehouse('select count(*)::integer from sync.service_session')).toEqual([{ count: 1 }]);
-});
-
 test('a new client of the service is the same one if it knows an order', async ({ world }) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(1, 50) n`);

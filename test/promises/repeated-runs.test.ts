@@ -12,7 +12,7 @@ test('of commands that start the same backfill at once one starts it, the others
   const detached = [...backfill, '--detach'];
   const ends = await Promise.all([1, 2, 3].map(() => here.cli(...detached)));
   const reports = ends.map(({ stdout }) => JSON.parse(stdout) as { run: string; joined: boolean });
-  expect(new Set(reports.map(({ run }) => run)).size).toBe(1);
+  expect(reports.map(({ run }) => run)).toEqual(Array(3).fill(reports[0]?.run));
   expect(reports.map(({ joined }) => joined).sort()).toEqual([false, true, true]);
   const again = await here.cli('backfill', 'reviews', ...range, '--detach');
   expect(again.stdout).toBe(`It is running already: ${reports[0]?.run}. Progress: review-sync status\n`);
@@ -45,17 +45,6 @@ test('Ctrl-C of a command that joined a run ends it for the other command, too',
   expect(await here.cli(...backfill)).toMatchObject({ status: 0 });
   const outcomes = 'select outcome from sync.runs order by started_at';
   expect(await here.warehouse(outcomes)).toEqual([{ outcome: 'abandoned' }, { outcome: 'done' }]);
-});
-
-test('Ctrl-C while a reconcile reads reviews starts no rescan of orders', async ({ world: here }) => {
-  here.service.setFaults({ latencyMs: 1000 });
-  const command = startHere(['sync', 'reconcile'], here.environment);
-  await command.says('sync reconcile: reviews: ');
-  command.kill('SIGINT');
-  const stderr = expect.stringContaining('Interrupted. Finished work is kept.');
-  expect(await command.ended).toMatchObject({ status: 1, stdout: '', stderr });
-  const runs = await here.warehouse('select job, outcome from sync.runs');
-  expect(runs).toEqual([{ job: 'reconcile-reviews', outcome: 'abandoned' }]);
 });
 
 test('an interrupted backfill goes on where it stopped', async ({ openWorld }) => {

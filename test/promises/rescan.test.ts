@@ -71,18 +71,6 @@ test('a rescan reads ORDER_RESCAN_DAYS, and nothing before orders were synced', 
   expect((await reconcile(world)).counts).not.toHaveProperty('orders');
 });
 
-test('an order that vanished is reported, and stays while ORDER_DELETES is off', async ({ openWorld }) => {
-  const world = await openWorld({ environment: { ORDER_DELETES: 'off' } });
-  await pushOrders(world);
-  await world.shop(`delete from o where code in ('O1', 'O2')`);
-  for (let day = 0; day < 3; day += 1) {
-    expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_absent: 2 } });
-    await dayPasses(world);
-  }
-  await world.says('status', '2 pushed orders (O1, O2) left the shop');
-  expect(world.writes()).toEqual([]);
-});
-
 const compact = (code: string) => code.toLowerCase().replace(' ', '');
 const strip = (code: string) => code.toUpperCase().replace(/^0+/, '');
 /** Orders that the shop renames, what the service does with the new code, and its own code after that. */

@@ -244,12 +244,6 @@ test('hidden reviews are stored as changed, and asked for once a reconcile', asy
   await world.atService('delete from reference_service.reviews where id = 8');
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { deleted: 1, unlisted: 9 } });
   expect(await world.warehouse(`select from warehouse.reviews where message = 'again'`)).toHaveLength(1);
-  // A restored backup has an older version of one.
-  await world.atService(
-    `update reference_service.reviews set message = 'restored', updated_at = updated_at - interval '1 day' where id = 9`,
-  );
-  expect(await cli('verify', 'reviews', '--repair')).toMatchObject({ status: 0 });
-  expect(await world.warehouse(`select from warehouse.reviews where message = 'restored'`)).toHaveLength(1);
   // The service refuses to show the hidden ones, then any.
   for (refusedUpTo of [10, 20]) {
     const error = expect.stringContaining('9 reviews may be gone and could not be asked about: ');

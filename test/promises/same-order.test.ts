@@ -33,7 +33,7 @@ test('a number that the shop uses again is a dead letter, and nothing is sent', 
   const before = await atService(world);
   const end = await world.cli('sync orders');
   expect(end.stderr).toContain('2 records could not be synced');
-  expect(new Set(world.writes().map(({ form }) => form.get('code')))).toEqual(new Set(['O2']));
+  expect(world.writes().map(({ form }) => form.get('code'))).toEqual(['O2']);
 
   const letters = await world.openDeadLetters();
   expect(letters.map(({ key }) => key)).toEqual(['O0', 'O1']);

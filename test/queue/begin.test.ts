@@ -4,14 +4,12 @@ import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
-import { openLog } from '../../src/base/log.ts';
-import { openOutage } from '../../src/base/outage.ts';
-import { openDueTaker } from '../../src/queue/worker.ts';
 import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { startWorker } from '../../src/runs/start-worker.ts';
 import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
 import { until } from '../harness/cli.ts';
+import { openTestDueTaker } from '../harness/queues.ts';
 import { worldTest as test } from '../harness/world.ts';
 
 /** An open run: how long ago it began and was last attended, in minutes, and what else is special about it. */
@@ -187,9 +185,7 @@ test('a command leaves what is due to workers', async ({ world }) => {
 test('a worker of several brands carries out no run for which they have no seat', async ({ world }) => {
   const app = await world.openApp();
   const { id } = await startRun(app, { job: nothing });
-  const log = openLog('silent');
-  const { signal: abort } = new AbortController();
-  const due = openDueTaker({ takeOverSeconds: 25, log, abort, queueOutage: openOutage(log, 'queue') });
+  const due = openTestDueTaker();
   let isAsked = false;
   const take = () => {
     isAsked = true;

@@ -1,14 +1,11 @@
 import { expect, test, vi } from 'vitest';
-import { openLog } from '../../src/base/log.ts';
-import { openOutage } from '../../src/base/outage.ts';
 import { takersOfBrands, withRedis } from '../../src/queue/connection.ts';
 import { openQueueServer, openQueues, type Queues } from '../../src/queue/index.ts';
 import { applySchedules, plannedRuns } from '../../src/queue/schedules.ts';
-import { openDueTaker } from '../../src/queue/worker.ts';
 import { openRunSeats, openStepSlots } from '../../src/runs/step-slots.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { redisTest } from '../harness/queues.ts';
+import { openTestDueTaker, redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 
 const never = () => new Promise<never>(() => {});
@@ -68,10 +65,7 @@ function takerOnPaper(schedules: Readonly<Record<string, string>> = {}) {
     scheduled: { name: 'due', getJobScheduler },
     classes: { Worker },
   } as unknown as Queues;
-  const log = openLog('silent');
-  const abort = new AbortController().signal;
-  const due = openDueTaker({ takeOverSeconds: 25, log, queueOutage: openOutage(log, 'queue'), abort });
-  return { due, queues, handle: (job: object) => handlers.at(-1)?.(job, '') };
+  return { due: openTestDueTaker(), queues, handle: (job: object) => handlers.at(-1)?.(job, '') };
 }
 
 test('due runs are taken after a queue that did not open, and a start that failed', async () => {
@@ -114,13 +108,11 @@ async function expectDueRuns(url: string, connections: () => Promise<number>): P
   const queues = await Promise.all(
     names.map((brand) => openQueues(url, { installation: brand, brand, deployment: 'all' }, server)),
   );
-  const log = openLog('silent');
-  const queueOutage = openOutage(log, 'queue');
   const started: string[] = [];
   const [a, ab] = queues;
   if (!a || !ab) throw new Error('there is no queue');
 
-  const due = openDueTaker({ takeOverSeconds: 25, log, queueOutage, abort: new AbortController().signal });
+  const due = openTestDueTaker();
   const schedule = { pattern: '* * * * * *', timeZone: 'UTC' };
   for (const [index, brand] of names.entries()) {
     const own = queues[index];

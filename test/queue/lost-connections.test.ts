@@ -92,24 +92,3 @@ redisTest('a worker follows its Redis through a failover that leaves its connect
   await add(promoted.url);
   await until(async () => context.runs === 2);
 });
-
-redisTest('a process keeps the queues of twenty runs open, the last used', async () => {
-  const redis = await startRedis();
-  onTestFinished(redis.close);
-  const { queues } = await openTestQueues(redis.url);
-  const first = await queues.ofRun('run');
-  for (let n = 0; n < 40; n += 1) {
-    await queues.ofRun(`run-${n}`);
-    expect(await queues.ofRun('run')).toBe(first);
-  }
-  const clients = () =>
-    withRedis(
-      redis.url,
-      async (one) =>
-        String(await one.client('LIST'))
-          .trim()
-          .split('\n').length,
-    );
-  // Twenty, the queue of due runs, and the one that asks.
-  await until(async () => (await clients()) === 22);
-});

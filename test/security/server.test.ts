@@ -1,12 +1,9 @@
 import { once } from 'node:events';
-import { chmod, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cached } from '../../src/server/cached.ts';
-import { addressOf, runCliIn, startHere, until } from '../harness/cli.ts';
-import { temporaryFolder } from '../harness/folder.ts';
+import { addressOf, startHere, until } from '../harness/cli.ts';
 import { openServe } from '../harness/world.ts';
 
 const token = 'a-token-that-is-long-enough';
@@ -28,7 +25,8 @@ test('a page can be read and nothing else, with its token and a strict policy', 
   expect((await get('/')).headers.get('referrer-policy')).toBe('no-referrer');
   // Nobody stops or removes the steps of a run by hand.
   const board = (await (await get('/queues/api/queues')).json()) as { queues: { readOnlyMode: boolean }[] };
-  expect(new Set(board.queues.map(({ readOnlyMode }) => readOnlyMode))).toEqual(new Set([true]));
+  expect(board.queues.map(({ readOnlyMode }) => readOnlyMode)).toEqual(board.queues.map(() => true));
+  expect(board.queues).not.toEqual([]);
 
   for (const [path, expected] of Object.entries({ '/': 200, '/queues': 200, '/healthz': 200, '/nothing': 404 })) {
     const { status, headers } = await get(path);
@@ -133,69 +131,60 @@ test('no sender fills the warehouse with dead letters, events or waiting reviews
   expect((await serving.post([{ brand_id: 1, products: [rating] }])).status).toBe(200);
 });
 
+/** A raw connection that sends this: what came back, and whether it is closed. It ends with the test. */
+function sendRaw(url: string, text: string) {
+  const { hostname, port } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {});
+  const connection = { socket, said: '', isClosed: false };
+  socket.setEncoding('utf8').on('data', (data) => {
+    connection.said += data;
+  });
+  socket.on('close', () => {
+    connection.isClosed = true;
+  });
+  socket.write(text);
+  onTestFinished(() => void socket.destroy());
+  return connection;
+}
+const times = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+
 /** The head of a webhook whose body has two bytes. */
 const webhookHead = `POST /webhooks/${secret} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n`;
 
 test('a connection sends a hundred requests; 200 are unfinished, 500 open, at most', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
-  const { hostname, port } = new URL(serving.url);
-  const sockets = Array.from({ length: 200 }, () => connect({ host: hostname, port: Number(port) }));
-  for (const unfinished of sockets) unfinished.write(webhookHead);
+  const send = (text: string) => sendRaw(serving.url, text);
+  const unfinished = times(200, () => send(webhookHead));
   await until(async () => (await serving.post([])).status === 503);
-  for (const unfinished of sockets) unfinished.destroy();
+  for (const { socket } of unfinished) socket.destroy();
   await until(async () => (await serving.post([])).status === 200);
 
-  const socket = connect({ host: hostname, port: Number(port) });
-  let responses = '';
-  socket.on('data', (data) => {
-    responses += data;
-  });
-  socket.write('GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1000));
-  await until(async () => responses.includes('HTTP/1.1 503'));
-  socket.destroy();
-  expect(responses.match(/HTTP\/1\.1 200/g)).toHaveLength(100);
+  const greedy = send('GET /readyz HTTP/1.1\r\nhost: localhost\r\n\r\n'.repeat(1000));
+  await until(async () => greedy.said.includes('HTTP/1.1 503'));
+  expect(greedy.said.match(/HTTP\/1\.1 200/g)).toHaveLength(100);
 
   // Six hundred connections without a whole request keep no health check from its answer, and end no request in work.
-  const webhook = connect({ host: hostname, port: Number(port) }).on('error', () => {});
-  let answer = '';
-  webhook.on('data', (data) => {
-    answer += data;
-  });
-  webhook.write(`${webhookHead}[`);
-  let ended = 0;
-  for (let n = 0; n < 600; n += 1) {
-    const idle = connect({ host: hostname, port: Number(port) }).on('error', () => {});
-    idle.write('GET /healthz HTTP/1.1\r\nx: ');
-    idle.on('close', () => {
-      ended += 1;
-    });
-    onTestFinished(() => void idle.destroy());
-  }
-  await until(async () => ended >= 100);
+  const webhook = send(`${webhookHead}[`);
+  const idle = times(600, () => send('GET /healthz HTTP/1.1\r\nx: '));
+  const ended = () => idle.filter(({ isClosed }) => isClosed).length;
+  await until(async () => ended() >= 100);
   expect((await fetch(`${serving.url}/healthz`)).status).toBe(200);
-  expect(ended).toBeLessThan(110);
-  webhook.write(']');
-  await until(async () => answer !== '');
-  expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-  webhook.destroy();
+  expect(ended()).toBeLessThan(110);
+  webhook.socket.write(']');
+  await until(async () => webhook.said !== '');
+  expect(webhook.said).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 test('strangers with unfinished requests keep nobody from an answer, and no process up', async () => {
   await using serving = await openServe({ WEBHOOK_SECRET: secret });
-  const unfinished = (url: string, method: string, path: string) => {
-    const { hostname, port } = new URL(url);
-    for (let n = 0; n < 220; n += 1) {
-      const socket = connect({ host: hostname, port: Number(port) }).on('error', () => {});
-      const head = 'host: localhost\r\ncontent-type: application/json\r\ncontent-length: 99';
-      socket.write(`${method} ${path} HTTP/1.1\r\n${head}\r\n\r\n{`);
-    }
-  };
+  const head = 'host: localhost\r\ncontent-type: application/json\r\ncontent-length: 99';
+  const unfinished = (url: string, request: string) =>
+    times(220, () => sendRaw(url, `${request} HTTP/1.1\r\n${head}\r\n\r\n{`));
   const worker = startHere(['worker'], { ...serving.environment, METRICS_PORT: '0' });
   const workerUrl = await addressOf(worker);
   for (const url of [serving.url, workerUrl]) {
-    unfinished(url, 'POST', '/no/such/path');
-    unfinished(url, 'POST', '/webhooks/wrong-secret');
-    unfinished(url, 'GET', '/healthz');
+    for (const request of ['POST /no/such/path', 'POST /webhooks/wrong-secret', 'GET /healthz'])
+      unfinished(url, request);
     expect(await statusOfAnnounced(`${url}/no/such/path`, 99)).toBe(404);
     expect([(await fetch(`${url}/healthz`)).status, (await fetch(`${url}/metrics`)).status]).toEqual([200, 200]);
   }
@@ -274,18 +263,4 @@ test('one report serves all who ask within its time, a failure nobody', async ()
   const first = await slow();
   now += 4999;
   expect(await slow()).toBe(first);
-});
-
-test('doctor warns of a .env that other users can read', async () => {
-  const folder = await temporaryFolder();
-  // Nothing listens there.
-  const url = 'postgres://u:p@127.0.0.1:5/db';
-  const values = { SHOP_DATABASE_URL: url, WAREHOUSE_DATABASE_URL: url, REVIEW_API_BASE_URL: 'http://127.0.0.1:5' };
-  const file = join(folder, '.env');
-  await writeFile(file, '');
-  await chmod(file, 0o640);
-  const client = { REVIEW_API_CLIENT_ID: 'id', REVIEW_API_CLIENT_SECRET: 'secret' };
-  const { stdout } = await runCliIn(folder, ['doctor', '--json'], { ...values, ...client });
-  const what = expect.stringMatching(/^\.env.* can be read by other users/);
-  expect(JSON.parse(stdout).findings).toContainEqual(expect.objectContaining({ level: 'warning', what }));
 });

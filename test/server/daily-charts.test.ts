@@ -45,12 +45,3 @@ test('each chart says what the flow brought, and a day without a run is no 0', (
   // The table of a chart has the figures of its bars.
   expect(rowsOf(reviews)).toEqual(titlesOf(reviews));
 });
-
-test('every day with a record is seen, and no bar leaves the chart', () => {
-  const [reviews] = chartsOf([1, 0, Number.MAX_SAFE_INTEGER, null]);
-  const bars = barsOf(reviews);
-  // 120 pixels are the whole. The oldest day comes first.
-  const most = Number.MAX_SAFE_INTEGER;
-  expect(bars.map(([, , height = 0]) => height * 120 >= most)).toEqual([false, true, false, true]);
-  for (const [, y = -1, height = 0] of bars) expect([y >= 0, y + height <= most * 1.001]).toEqual([true, true]);
-});

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { RunInProgress } from '../../src/app/status-report.ts';
 import { progressText } from '../../src/app/status-view.ts';
-import { runsInProgress } from '../../src/server/page/page.ts';
 import { runOf } from '../harness/world.ts';
 
 const at = (hours: number) => new Date(Date.parse('2026-11-15T00:00:00Z') + hours * 3_600_000);
@@ -27,12 +26,4 @@ test.each<[RunInProgress, string]>([
   [{ ...of(undefined), ...waiting(1) }, 'it is being planned.'],
 ])('a run in progress is described with what is known of it: %#', (run, text) => {
   expect(progressText(run, at(1))).toBe(`For 1 h; ${text}`);
-});
-
-test('the page lists runs in progress, with a bar if the number of steps is known', () => {
-  expect(runsInProgress([], at(1)).text).toBe('<p>No run is in progress.</p>');
-  const { text } = runsInProgress([of(30, 10)], at(1));
-  expect(text).toContain('<progress max="30" value="10" aria-label="Steps of backfill-reviews">');
-  expect(text).toContain('For 1 h; 10 of 30 steps planned so far; about 2 h left.');
-  expect(runsInProgress([of(undefined)], at(1)).text).not.toContain('<progress');
 });

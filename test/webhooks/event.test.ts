@@ -11,13 +11,11 @@ test('the three events of the spec are told apart by their fields', () => {
     },
   ]);
   expect(faults).toEqual([]);
+  const rating = { reviewsCount: 3, score: 4.5, metaReviewsCount: 4, metaScore: 4.25 };
   expect(events).toEqual([
     { kind: 'review', brandId: 1, id: 5 },
     { kind: 'product', brandId: 2, id: 7 },
-    {
-      ...{ kind: 'summary', brandId: 3, id: 8, code: '1234' },
-      ...{ reviewsCount: 3, score: 4.5, metaReviewsCount: 4, metaScore: 4.25 },
-    },
+    { kind: 'summary', brandId: 3, id: 8, code: '1234', ...rating },
   ]);
 });
 

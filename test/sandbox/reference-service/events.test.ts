@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { runCli, startHere, until } from '../../harness/cli.ts';
-import { createDatabase, query, queryAgain } from '../../harness/database.ts';
+import { runCli, startHere } from '../../harness/cli.ts';
+import { createDatabase, query } from '../../harness/database.ts';
 import { runService, tokenOf } from './service.ts';
 import { startReceiver } from './webhook-receiver.ts';
 
@@ -43,28 +43,6 @@ test('each change of a review tells of it, then of the summaries that it changes
   expect((await said()).at(-1)).toEqual([{ brand_id: 1, products: expect.arrayContaining(products) }]);
   await call('DELETE', `/v1/reviews/${unrated}`);
   expect(await said()).toEqual([summary(8, 0, 0)]);
-});
-
-test('a receiver that fails gets the event again, and keeps no other one waiting', async () => {
-  const [failing, other] = [await startReceiver(), await startReceiver()];
-  failing.answer = 500;
-  const databaseUrl = await createDatabase();
-  const first = await runService({ databaseUrl, receivers: [failing.url, other.url] });
-  for (const attempts of [1, 2]) {
-    const { id } = (await first.call('POST', '/v1/reviews', { json: { message: 'm' } })).body;
-    await until(async () => other.received.length === id && failing.received.length >= attempts);
-  }
-  // What was received and not yet noted is sent again.
-  const waiting = 'select distinct receiver_id from reference_service.webhook_events';
-  await until(async () => (await queryAgain(databaseUrl, waiting)).length === 1);
-  failing.answer = 'hang';
-  await first.service.close();
-  failing.answer = 200;
-  const second = await runService({ databaseUrl });
-  await second.service.webhooksIdle();
-  const reviews = [1, 2].map((id) => ({ id, updated_at: expect.any(String) }));
-  expect(failing.received.at(-1)?.body).toEqual([{ brand_id: 1, reviews }]);
-  expect(other.received).toHaveLength(2);
 });
 
 test('the command reference-service obeys each of its options, and refuses odd values', async () => {
