@@ -340,13 +340,13 @@ test.each([null, ''])('a review whose updated_at is %j was never updated', async
 test('ids and numbers written as text land, and are the same; an empty one is null', async () => {
   const asText = { user_id: '7', product_id: '3', product_code: 'as text', score: '4.0', likes_count: '12.00' };
   const empty = { store_order: '', sub_brand_id: '', comments_count: '' };
-  const odd = { ...asText, ...empty, message: '"score":""', extra: { rate: '4.0' } };
+  const odd = { ...asText, ...empty, message: '"score":""', extra: { rate: '4.0', score: '5.0', user_id: '' } };
   expect(await land([review('5', odd), review('6', { score: '' })])).toMatchObject({ inserted: 2, refused: 0 });
   const columns = Object.keys(odd).filter((name) => name !== 'comments_count');
   expect(await stored(`id, ${columns}`)).toMatchObject([
     {
       ...{ id: '5', user_id: '7', product_id: '3', score: 4, likes_count: 12, store_order: null, sub_brand_id: null },
-      ...{ message: '"score":""', extra: { extra: { rate: '4.0' } } },
+      ...{ message: '"score":""', extra: { extra: odd.extra } },
     },
     { id: '6', score: null },
   ]);

@@ -61,13 +61,24 @@ const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
 /** Whether the column of this field keeps its values if no record of a response has the field. */
 export const isAlwaysShown = (field: string) => alwaysShown.includes(field);
 
-/** A text that the column of a number, truth or date does not take: an empty one for none, or a whole number such as `4.0`. */
+/**
+ * A bracket, a text, or a column of a number, truth or date with a text that it does not take: an empty one for none, or a whole
+ * number such as `4.0`.
+ */
 const odd = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool|time/.test(type) ? [name] : []));
-const oddText = new RegExp(`("(?:${odd.join('|')})"\\s*:\\s*)"(?:(0|[1-9]\\d*)\\.0+)?"`, 'g');
+const token = new RegExp(
+  `[{}[\\]]|("(?:${odd.join('|')})"\\s*:\\s*)"(?:(0|[1-9]\\d*)\\.0+)?"|"(?:[^"\\\\]|\\\\.)*"`,
+  'g',
+);
 
-/** As `storableRecord`, with null or the number in place of such texts. */
-export const storableReview = (bytes: Buffer): string | undefined =>
-  storableRecord(bytes)?.replaceAll(oddText, (_, name: string, number = 'null') => name + number);
+/** As `storableRecord`, with null or the number in place of such texts. Fields of what is nested in the review stay. */
+export function storableReview(bytes: Buffer): string | undefined {
+  let depth = 0;
+  return storableRecord(bytes)?.replaceAll(token, (found, name?: string, number = 'null') => {
+    depth += Number('{['.includes(found)) - Number('}]'.includes(found));
+    return name !== undefined && depth === 1 ? name + number : found;
+  });
+}
 
 const butId = names.filter((name) => name !== 'id');
 
