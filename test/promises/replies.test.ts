@@ -100,10 +100,12 @@ test('a review that is gone, or that no id shows, is asked for no more', async (
   expect(await due()).toEqual([1, 2, 3]);
   const { warehouse } = await world.openApp();
   await markDeleted(warehouse.db, [1], new Date());
+  await world.atService(`update reference_service.reviews set user_code = 'minji', updated_at = now() where id = 2`);
   expect(await due()).toEqual([2, 3]);
   // The list still shows the first one.
   await world.run('sync-reviews');
-  expect(await due()).toEqual([1, 2, 3]);
+  expect(await world.cli('forget user minji --apply')).toMatchObject({ status: 0 });
+  expect(await due()).toEqual([1, 3]);
 
   // The service shows one in its lists and not by its id. It has been asked for once.
   world.service.hideFields([]);
@@ -113,8 +115,22 @@ test('a review that is gone, or that no id shows, is asked for no more', async (
     await world.run('sync-reviews');
     expect([attempts, await due()]).toEqual([attempts, attempts < 6 ? [3] : []]);
   }
-  const held = await world.warehouse('select review_id::integer from warehouse.review_comments order by 1');
-  expect(valuesOf(held)).toEqual([1, 2]);
+  // The service still has the review of the customer that was forgotten: lists brought it back, and so its comments.
+  const commented = 'select review_id::integer from warehouse.review_comments order by 1';
+  expect(valuesOf(await world.warehouse(commented))).toEqual([1, 2]);
+});
+
+test('the comments that are read bring nothing else that only the id of the review shows', async ({ world }) => {
+  await world.changing(
+    inAnswers('GET', all('reviews/1'), ({ body }) => Object.assign(body as Fields, { mood: 'fine' })),
+  );
+  await world.atService(`update reference_service.reviews set tag_name = 'gift'`);
+  await comment(world, 1, [{ id: 7 }]);
+  await world.run('sync-reviews');
+  expect(await world.warehouse(`select tag_name, extra from warehouse.reviews where extra ? 'comments'`)).toEqual([
+    { tag_name: null, extra: { comments: [{ id: 7 }], video_urls: [] } },
+  ]);
+  expect(await world.cli('verify reviews')).toMatchObject({ status: 0 });
 });
 
 test('comments are read later if the response is older, a 404, no list, short, or odd', async ({ world }) => {

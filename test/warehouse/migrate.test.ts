@@ -47,7 +47,7 @@ test('each statement is SQL as its file stands', async () => {
     if (others.includes(file)) continue;
     const text = await readFile(join(folder, file), 'utf8');
     // Parameters of land_reviews.sql are named in its comments only.
-    const types = file === 'land_reviews.sql' ? '(text, text[], timestamptz, text[])' : '';
+    const types = file === 'land_reviews.sql' ? '(text, text[], timestamptz, text[], text[])' : '';
     await client.query(`prepare it ${types} as ${text}`).catch((error) => faulty.push(`${file}: ${error.message}`));
     await client.query('deallocate all');
   }

@@ -2,7 +2,7 @@
 -- $1 text: a JSON array of reviews (docs/interface.md, "Review"); may be empty.
 -- $2 text[]: names of the fields that a review alone shows. Null: a list.
 -- $3 timestamptz: a row that was written before this moment is replaced by any version (verify --repair). Null: none is.
--- $4 text[]: columns that keep their values, since the response does not show them.
+-- $4 text[]: columns that keep their values, since the response does not show them. $5 text[]: fields that extra does not get.
 --
 -- The columns but id come from src/warehouse/reviews/review-columns.ts, in the place of the comments that name them:
 -- @columns: names. @typed_columns: names and types. @column_names: names as texts. @newest_values: values after this version.
@@ -38,7 +38,7 @@ written as (
       when $2::text[] is not null then coalesce(old.extra, '{}') - $2::text[]
       when old.extra ? 'comments' then jsonb_build_object('comments', old.extra -> 'comments')
       else '{}'
-    end || (item.value - array['id' /*@column_names*/])
+    end || (item.value - array['id' /*@column_names*/] - $5::text[])
   from items as item
   cross join lateral jsonb_to_record(item.value) as r (id bigint /*@typed_columns*/)
   left join earlier as old on old.id = item.id

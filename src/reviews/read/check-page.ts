@@ -84,13 +84,15 @@ const utcDay = (second: Second) => isoOf(second).slice(0, 10);
  * The page of a review that was read by its id. Such a response has `comments`, a list has `comments_count`
  * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
  *
- * @param options.countsComments false: the number of comments stays as the last list showed it.
+ * @param listed the fields of `extra` that a list has shown of the review, whose comments are read: what only this response shows
+ *   beside them stays out, for the next list would take it off again.
  */
-export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { countsComments = true } = {}): RawPage {
+export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, listed?: readonly string[]): RawPage {
   let record = rawBody.toString('latin1');
   // As `storableRecord` writes them.
   const fields = Object.keys(item).map((name) => name.toWellFormed().replaceAll('\u0000', '\ufffd'));
-  const lacking = [...lackingAlone(item), ...(countsComments ? [] : ['comments_count'])];
+  const lacking = [...lackingAlone(item), ...(listed ? ['comments_count', 'tag_name'] : [])];
+  const leftOut = listed ? fields.filter((name) => name !== 'comments' && !listed.includes(name)) : [];
   if (!('comments_count' in item) && Array.isArray(item.comments)) {
     fields.push('comments_count');
     record = withField(record, 'comments_count', String(item.comments.length));
@@ -98,6 +100,6 @@ export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, { count
   const page = Buffer.from(`[${record}]`, 'latin1');
   return {
     rawBody: page,
-    check: { ...checkPage([item], plausible, page), fields, lacking, products: [] },
+    check: { ...checkPage([item], plausible, page), fields, lacking, leftOut, products: [] },
   };
 }

@@ -49,7 +49,7 @@ async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<boole
   }
   if (asked.kind === 'shown' && showsComments(asked.item, due)) {
     // If the warehouse refuses the review, landPage makes a dead letter. The next list that shows the review closes it.
-    const { refused } = await landPage(warehouse, pageOfOne(asked, plausible, { countsComments: false }));
+    const { refused } = await landPage(warehouse, pageOfOne(asked, plausible, due.fields));
     if (refused === 0) {
       if (isShort(asked.item, due)) await commentsFailed(warehouse.db, due, deps.now());
       else await commentsRead(warehouse.db, due);

@@ -2,7 +2,7 @@ import { type Db, listOf, write } from '../index.ts';
 
 /**
  * A review with a number of comments that has changed. `moves`: see `sync.comments_due`. `count`: the number that the last
- * list showed; `updatedAt`: the date of the review's version in the warehouse.
+ * list showed; `updatedAt`: the date of the review's version in the warehouse; `fields`: what that has in `extra`.
  */
 export type CommentsDue = {
   id: number;
@@ -11,12 +11,14 @@ export type CommentsDue = {
   triedAt: Date | null;
   count: number | null;
   updatedAt: Date;
+  fields: string[];
 };
 
 /** Reviews that were never tried come first, the newest first, then the oldest attempts. Deleted reviews are left out. */
 export const commentsDue = (db: Db, limit: number) =>
   listOf<CommentsDue>(db)`
-    select review_id as id, moves, attempts, tried_at as "triedAt", comments_count as count, updated_at as "updatedAt"
+    select review_id as id, moves, attempts, tried_at as "triedAt", comments_count as count, updated_at as "updatedAt",
+      array(select jsonb_object_keys(extra)) as fields
     from sync.comments_due join warehouse.reviews on id = review_id
     where deleted_at is null
     order by tried_at nulls first, moved_at desc, review_id desc

@@ -19,6 +19,8 @@ export type RawPage = {
     fields: string[] | null;
     /** Columns that keep their values, since the response does not show them (review-columns.ts). */
     lacking: string[];
+    /** Fields that do not go to `extra`. */
+    leftOut?: string[];
     /** Records that must not reach Postgres, and why. `index`: the place on the page, from 0. */
     faults: { index: number; reason: string }[];
     /** The products that the records name; a code may be empty. */
@@ -71,7 +73,7 @@ export async function landPage(
 
   /** @returns the error if the database refuses a record. */
   async function land(body: Buffer | string): Promise<Error | undefined> {
-    const values = [body, check.fields, replaceBefore ?? null, check.lacking];
+    const values = [body, check.fields, replaceBefore ?? null, check.lacking, check.leftOut ?? []];
     const landing = () => plannedRowsOf<Written>(warehouse, 'land_reviews', ...values);
     const rows = await orRefusal(warehouse.landings(landing));
     if (rows instanceof Error) return rows;
