@@ -258,6 +258,13 @@ test('a month that changes while an export counts comes with the next export', a
   expect(await versions()).toEqual(after);
 });
 
+test('after a migrate that died before it counted, an export has all months', async () => {
+  await land([version(1, { created_at: '2026-02-01T00:00:00Z' })]);
+  expect([...(await versions()).keys()]).toEqual(['2026-02']);
+  await run(`update sync.settings set time_zone = 'America/New_York', counted_at = null`);
+  expect([...(await versions()).keys()]).toEqual(['2026-01']);
+});
+
 test('forget leaves the order of no masked review behind, also just after a count', async () => {
   await land([version(1, { user_code: 'kim', order_code: 'jan' })]);
   await recount(warehouse.db);

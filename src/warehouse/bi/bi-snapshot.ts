@@ -33,8 +33,9 @@ const rowsOfAFetch = 2000;
  * @throws DatabaseError, see isLockedOut, while another process is at it.
  */
 export async function withBiSnapshot<T>({ db }: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
-  // Without touches, `bi.freshness` stays as it is.
-  if (await isAny(db)`select from sync.touches limit 1`) await recount(db);
+  // If there is nothing to count, `bi.freshness` stays as it is.
+  const isDue = isAny(db)`select from sync.settings where counted_at is null or exists (select from sync.touches)`;
+  if (await isDue) await recount(db);
   const transaction = db.transaction().setIsolationLevel('repeatable read');
   return transaction.execute(async (trx) => {
     const statements = `set local lock_timeout = '2s'; lock table sync.settings in share update exclusive mode;
