@@ -43,7 +43,8 @@ export function mayDo({ job, rights }: Pick<Run, 'job' | 'rights'>): string {
     young: `may send contact of orders younger than ${counted(rights.contactMaxAgeDays, 'day')}`,
     always: 'may send contact of every order of its days',
   }[contactPolicy(rights)];
-  return `It ${contact} and ${rights.deletes === 'send' ? 'may delete orders' : 'deletes no order'}`;
+  const removals = rights.allowRemovals ? ', may remove lines and orders beyond the allowance of a day' : '';
+  return `It ${contact}${removals} and ${rights.deletes === 'send' ? 'may delete orders' : 'deletes no order'}`;
 }
 
 /** The zone and systems of this process, as a run that it starts is planned for. */

@@ -53,7 +53,8 @@ test('what a stopped worker left is named, and left alone until a person ends it
     'review-sync runs end due ends it',
   );
   await world.says('runs', /due .* nobody/);
-  await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute'`);
+  await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute', allow_removals = true`);
+  await world.says('runs', 'may remove lines and orders beyond the allowance of a day and deletes no order');
   // The backfill pushes all of it, without contact.
   for (const command of ['sync reviews', 'backfill orders']) {
     const stderr = expect.stringMatching(

@@ -78,6 +78,17 @@ test('after a backfill or a repair a young order goes once more with its contact
   expect(world.requests()).toEqual([]);
 });
 
+test('an address changed while no contact is sent goes once it may be sent again', async ({ world }) => {
+  await world.place(order('A', { user_email: 'old@example.com' }));
+  await world.sync();
+  await world.shop(`update o set user_email = 'new@example.com', updated_at = now()`);
+  await world.sync({ contactMaxAgeDays: 0 });
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'old@example.com' }]);
+  await world.sync();
+  expect(await world.atService(contacts)).toMatchObject([{ user_email: 'new@example.com' }]);
+  expect(await world.sync()).toMatchObject({ orders_unchanged: 1 });
+});
+
 test('a retry of a dead letter before the first sync mails nobody', async ({ world }) => {
   await world.place(order('A', { user_email: 'a@example.com' }));
   await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)

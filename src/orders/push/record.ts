@@ -30,13 +30,15 @@ export function recordOf(
   const hasContact = contactFields.some((field) => order.body[field] !== undefined);
   const isContactLeft =
     isPushed && hasContact && isContactLeftToSync({ decision: link.contact, createdAt, now: now() }, rights);
+  // The fingerprint covers the contact, and must not say that it was sent: with another setting the next reading sends it.
+  const isContactStopped = isInLine && hasContact && rights.contactMaxAgeDays <= 0 && link.contact === 'allowed';
   const retryAfterMs = failedPushes === 0 ? null : retryDelayMs(kind, failedPushes);
   const dueAfterMs = isInLine && isWatched ? lookAgainMs : retryAfterMs;
   // An earlier push died, or had no response: a refusal now does not say that the service lacks the order.
   const isInDoubt = !isNew && link.pushedAt === null && (link.fingerprint !== null || link.failedPushes === 0);
   return {
     orderId: memory.orderId,
-    fingerprint: isContactLeft ? null : order.fingerprint,
+    fingerprint: isContactLeft || isContactStopped ? null : order.fingerprint,
     sentFields: sentFieldsAfter(order, memory),
     failedPushes,
     isAnswered: memory.orderId !== null || (memory.stop?.failure !== 'transient' && !isInDoubt),
