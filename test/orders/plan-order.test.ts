@@ -144,6 +144,18 @@ describe('the fields of an order', () => {
     expect(fieldsOf({ shop: ofShop(nobody), shown: guest })).toEqual(field === 'created_at' ? ['created_at'] : []);
   });
 
+  test('a name or a contact that the service masks is not shown, and no difference', () => {
+    const shop = ofShop({ user_name: 'Kim', user_phone: '010-1234-5678' });
+    const masked = { username: 'K**', user_email: 'k**@example.com', phone: '010-****-5678' };
+    const found = difference({ shop, shown: atService(masked) });
+    expect(found.fields.map(({ field, isShown }) => [field, isShown])).toEqual([
+      ['user_name', false],
+      ['user_email', false],
+      ['user_phone', false],
+    ]);
+    expect(isDifferent(found)).toBe(false);
+  });
+
   test('an amount that the service does not show is not shown, never equal', () => {
     const found = difference({ shown: atService({ total_price: null }) });
     expect(found.fields).toMatchObject([{ field: 'total_price', shop: '12.50', isShown: false }]);
@@ -203,7 +215,7 @@ describe('contact', () => {
     };
     expect([seen('old@example.com'), seen('kim@example.com')]).toEqual([['user_email'], []]);
     // The service hides the value, or nobody has sent it.
-    expect([seen(null), seen('old@example.com', [])]).toEqual([[], []]);
+    expect([seen(null), seen(''), seen('old@example.com', [])]).toEqual([[], [], []]);
   });
 
   test('of an order that the shop has deleted is cleared', () => {

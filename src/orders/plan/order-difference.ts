@@ -117,9 +117,8 @@ function fieldsOfShop(
     const ours = body[field];
     const theirs = shownContact(shown)[field];
     if (ours === undefined) return fieldDifference(field, ours, theirs);
-    const shownText = theirs?.includes('*') ? undefined : theirs;
     const isSame = () => isSameText(reachedBy(field, theirs), reachedBy(field, ours));
-    return expected.includes(field) ? fieldDifference(field, ours, shownText, isSame) : undefined;
+    return expected.includes(field) ? fieldDifference(field, ours, unmasked(theirs), isSame) : undefined;
   };
   const total = shown.total_price;
   const all: (FieldDifference | undefined)[] = [
@@ -148,7 +147,10 @@ const reachedBy = (field: ContactField, value: string | null | undefined) =>
 
 /** Some services show the account if there is no name. */
 const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
-  user_name === undefined && username !== undefined && username === user_code ? null : username;
+  user_name === undefined && username !== undefined && username === user_code ? null : unmasked(username);
+
+/** A service may show parts of a customer's data only, such as `k**@example.com`: then nobody knows what it has. */
+const unmasked = (theirs: string | null | undefined) => (theirs?.includes('*') ? undefined : theirs);
 
 /** Fields that the service shows with a value although the shop has none. */
 export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: OrderMemory): string[] =>

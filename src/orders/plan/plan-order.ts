@@ -117,7 +117,7 @@ function contactOfRepair(
   if (!detail || rights.trigger !== 'repair' || !isContactLeftToSync(question, rights)) return [];
   const sent = sentBefore(memory);
   const theirs = shownContact(detail);
-  return contactFields.filter((field) => sent.includes(field) && theirs[field] !== null);
+  return contactFields.filter((field) => sent.includes(field) && theirs[field]);
 }
 
 /** The other order that the service shows for this one. `isOfShop`: the shop has it, too; else its code was changed. */
