@@ -121,14 +121,17 @@ test('another spelling there makes no second grade; a second code is a dead lett
     },
   });
   await world.shop(`insert into g values ('G1', 'Silver 🥈'), ('G2', 'Gold');
-    insert into c values ('C1', 'Shoes'), ('1', 'Boots'), ('01', 'Hats')`);
+    insert into c values ('C1', 'Shoes'), ('1', 'Boots'), ('01', 'Hats'), ('c1', 'Shirts')`);
   for (let run = 1; run <= 2; run += 1) {
     expect((await syncCatalog(world)).outcome).toBe('incomplete');
     const reason = expect.stringContaining('this code and "1"');
-    expect(await openLetters(world)).toMatchObject([{ kind: 'category', key: '01', reason }]);
+    expect(await openLetters(world)).toMatchObject([
+      { kind: 'category', key: '01', reason },
+      { kind: 'category', key: 'c1', reason: expect.stringContaining('this code and "C1"') },
+    ]);
   }
   expect(await named(world, 'user_grades')).toEqual([{ name: 'SILVE' }, { name: 'GOLD' }]);
-  expect(world.service.requests()).toMatchObject({ 'POST /v1/categories': 4 });
+  expect(world.service.requests()).toMatchObject({ 'POST /v1/categories': 6 });
 });
 
 test('what the shop changes or clears reaches the service, also below a bad row', async ({ openWorld }) => {

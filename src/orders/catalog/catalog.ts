@@ -53,6 +53,9 @@ export async function openCatalog<T extends { code: string }>(
     isCleared,
     isUnchanged: (record: T) => links.get(record.code)?.fingerprint === hashOf(record),
     hasFailed: (code: string) => deadLetters.some(({ key }) => key === code),
+    /** Another code of the shop that is linked to the record with this id. */
+    otherCodeOf: (id: number, code: string) =>
+      [...links.values()].find((one) => one.id === id && one.code !== code && byCode.has(one.code))?.code,
     /**
      * Sends the requests about one record, and saves its link. If the outcome is not known, the next run looks again before
      * it creates. If the service refuses the record, or always responds with an error, the record alone fails.
@@ -70,7 +73,9 @@ export async function openCatalog<T extends { code: string }>(
       attempt.responded();
       if (typeof sent.value === 'string') return fail(record, sent.value);
       if (sent.value === undefined) return;
-      await saveCatalogLink(db, kind, { code, id: sent.value.id, fingerprint: hashOf(record) });
+      const link = { code, id: sent.value.id, fingerprint: hashOf(record) };
+      await saveCatalogLink(db, kind, link);
+      links.set(code, link);
       pushed += 1;
     },
     /** Records what failed, and closes all other dead letters of the kind. */

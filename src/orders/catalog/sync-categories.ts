@@ -28,7 +28,8 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
     await catalog.push(category, async (options) => {
       const body = { code, name, parent_category_code: parentCode, status };
       const shown = await categories.upsert(body, options);
-      if (!isSameCode(shown.code, code)) return `the service holds this code and ${JSON.stringify(shown.code)} for one`;
+      const other = isSameCode(shown.code, code) ? catalog.otherCodeOf(shown.id, code) : shown.code;
+      if (other !== undefined) return `the service holds this code and ${JSON.stringify(other)} for one`;
       if (catalog.isCleared(category) && shown.parent_category_id)
         await categories.update(shown.id, { parent_category_id: null }, options);
       return shown;
