@@ -53,9 +53,10 @@ function effects({ shown = [], lines = [], links = [], untouched = [] }: Given):
   const after = new Map(difference.links.map((link) => [link.lineCode, link]));
   for (const line of lines) {
     const [before, now] = [own.get(line.lineCode), after.get(line.lineCode)];
-    const isSame = now?.subOrderId !== null && before?.subOrderId === now?.subOrderId;
+    // Until a change is carried out, a link has what was sent of its sub-order.
+    const sent = links.find(({ subOrderId }) => subOrderId === (now?.subOrderId ?? 0)) ?? before;
     const isChanged = matched.some(({ lineCode, fields }) => lineCode === line.lineCode && fields.length > 0);
-    expect(now?.content).toEqual((isSame && isChanged ? before : line)?.content);
+    expect(now?.content).toEqual((isChanged && sent ? sent : line).content);
   }
   const linkOf = (lineCode: string) => {
     const { isOurs, idsBefore } = after.get(lineCode) as LineLink;
@@ -238,6 +239,23 @@ describe('lines and sub-orders', () => {
     const old = linked(line('old'), 2, { idsBefore: [1], linkedAt: new Date(0) });
     const { links } = subOrderDifference([shownAs(2, old)], [line('new')], [old]);
     expect(links).toEqual([{ ...old, lineCode: 'new' }]);
+  });
+
+  test('a sub-order that was to get another product, and did not, keeps a review of its own', () => {
+    const of = (code: string, product: number) => line(code, { product_id: product, product_code: `P${product}` });
+    const shown = (reviews: number) => [
+      shownAs(11, of('1', 1), { reviews_count: 1 }),
+      shownAs(12, of('2', 1), { reviews_count: reviews }),
+      shownAs(13, of('3', 2)),
+    ];
+    const links = [linked(of('1', 1), 11), linked(of('2', 1), 12), linked(of('3', 2), 13)];
+    const lines = [of('1', 3), of('2', 2)];
+    const planned = subOrderDifference(shown(0), lines, links);
+    expect(planned.matched).toMatchObject([
+      { subOrderId: 12, body: { product_id: 3 } },
+      { subOrderId: 13, body: {} },
+    ]);
+    expect(effects({ shown: shown(1), lines, links: planned.links })).toContain('create 1 [11,12,13]');
   });
 
   test('a product that the service deleted is corrected by another product alone', () => {

@@ -134,7 +134,9 @@ export function subOrderDifference(
     matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden: hidden !== undefined });
     if (own?.subOrderId !== subOrderId) {
       const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
-      after.set(lineCode, { ...line, subOrderId, isOurs, idsBefore, linkedAt });
+      // Until the change is carried out: what was sent of it last.
+      const sent = fields.length > 0 && found.link ? found.link.content : content;
+      after.set(lineCode, { lineCode, content: sent, subOrderId, isOurs, idsBefore, linkedAt });
     } else if (fields.length === 0 && !isDeepStrictEqual(own.content, content)) {
       // A request whose response was lost may have changed it, or somebody else.
       after.set(lineCode, { ...own, content });
