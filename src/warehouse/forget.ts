@@ -49,6 +49,12 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
   const own = new Set(whose.orders);
   const ofUser = open.filter((one) => one.isOwn);
   for (const { orderCode } of [...reviews, ...ofUser]) if (orderCode !== null) own.add(orderCode);
+  // A service may show the code of a review's order in another case or without its spaces.
+  const asPushed = await valuesOf<string>(db)`
+    select order_code from sync.order_links join unnest(${reviews.flatMap((one) => one.orderCode ?? [])}::text[]) as code
+      on sync.code_key(order_code) = sync.code_key(code)
+    where not exists (select from sync.order_links where order_code = code)`;
+  for (const code of asPushed) own.add(code);
   const orders = [...own];
   const orderLines = await listOf<Traces['orderLines'][number]>(db)`
     select order_code as "orderCode", count(*)::integer as lines from sync.sub_order_links

@@ -46,6 +46,15 @@ orderTest('forget user finds the order that the service refused', async ({ world
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'forgotten' }]);
 });
 
+test('forget user finds the order of a review whose code the service writes otherwise', async ({ world }) => {
+  await fill(world);
+  await world.warehouse(`update warehouse.reviews set order_code = 'order-1' where id = 1`);
+  await world.warehouse(`delete from sync.dead_letters where key = 'ORDER-1'`);
+  expect(await world.cli(`forget user ${customer} --apply`)).toMatchObject({ status: 0 });
+  const contacts = await world.warehouse('select order_code, contact from sync.order_links order by 1');
+  expect(contacts.map(({ contact }) => contact)).toEqual(['forgotten', 'withheld', 'allowed']);
+});
+
 test('forget user shows what it would mask, masks it, and changes no other customer', async ({ world }) => {
   await fill(world);
   const before = await everything(world);
