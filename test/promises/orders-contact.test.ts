@@ -82,7 +82,9 @@ test('an address changed while no contact is sent goes once it may be sent again
   await world.place(order('A', { user_email: 'old@example.com' }));
   await world.sync();
   await world.shop(`update o set user_email = 'new@example.com', updated_at = now()`);
-  await world.sync({ contactMaxAgeDays: 0 });
+  const stopped = { contactMaxAgeDays: 0 };
+  expect(await world.sync(stopped)).toMatchObject({ orders_pushed: 1 });
+  expect(await world.sync(stopped)).toMatchObject({ orders_unchanged: 1 });
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'old@example.com' }]);
   await world.sync();
   expect(await world.atService(contacts)).toMatchObject([{ user_email: 'new@example.com' }]);

@@ -150,6 +150,12 @@ export function requestBody(desired: DesiredOrder, sentFields: readonly string[]
 /** Hash of what is pushed; equal for values that are equal as JSON with their keys in any order. */
 export const fingerprint = (value: object): string => hash('sha256', sortedJson(value) ?? '', 'base64url');
 
+/**
+ * The fingerprint of an order that was pushed by a process that sends no contact, ORDER_CONTACT_MAX_AGE_DAYS being 0: with
+ * another setting the order is pushed once more, since the contact may have changed meanwhile.
+ */
+export const contactStopped = (order: DesiredOrder): string => `${order.fingerprint} without contact`;
+
 /** Fields of `POST /v1/orders` that an order may lack. */
 export const optionalFields = [
   'user_code',

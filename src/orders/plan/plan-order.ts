@@ -9,7 +9,7 @@ import {
   mayCarryContact,
   type PushRights,
 } from '../contact-rule.ts';
-import { alikeFault, type DesiredOrder, requestBody } from './desired-order.ts';
+import { alikeFault, contactStopped, type DesiredOrder, requestBody } from './desired-order.ts';
 import { mayHaveReviews } from './match-lines.ts';
 import { compareOrder, type OrderDifference, shownContact, shownOnly } from './order-difference.ts';
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
@@ -138,7 +138,9 @@ function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, righ
   const { link } = memory;
   const { createdAt, deletedAt } = order.order;
   if (deletedAt && (isNeverPushed(link) || shown === 'absent')) return 'deleted in the shop';
-  if (!link || link.fingerprint !== order.fingerprint || link.isDue) return undefined;
+  if (!link || link.isDue) return undefined;
+  const isStopped = rights.contactMaxAgeDays <= 0 && link.fingerprint === contactStopped(order);
+  if (link.fingerprint !== order.fingerprint && !isStopped) return undefined;
   if (rights.allowRemovals && link.failedPushes > 0) return undefined;
   // If contact goes at any age, the clock does not matter.
   const isContactMissing =

@@ -3,7 +3,7 @@ import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store.ts';
 import { contactFields, isContactField, isContactLeftToSync } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
-import { type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
+import { contactStopped, type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
 import type { LineLink } from '../plan/match-lines.ts';
 import { shownOnly } from '../plan/order-difference.ts';
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
@@ -30,7 +30,6 @@ export function recordOf(
   const hasContact = contactFields.some((field) => order.body[field] !== undefined);
   const isContactLeft =
     isPushed && hasContact && isContactLeftToSync({ decision: link.contact, createdAt, now: now() }, rights);
-  // The fingerprint covers the contact, and must not say that it was sent: with another setting the next reading sends it.
   const isContactStopped = isInLine && hasContact && rights.contactMaxAgeDays <= 0 && link.contact === 'allowed';
   const retryAfterMs = failedPushes === 0 ? null : retryDelayMs(kind, failedPushes);
   const dueAfterMs = isInLine && isWatched ? lookAgainMs : retryAfterMs;
@@ -38,7 +37,7 @@ export function recordOf(
   const isInDoubt = !isNew && link.pushedAt === null && (link.fingerprint !== null || link.failedPushes === 0);
   return {
     orderId: memory.orderId,
-    fingerprint: isContactLeft || isContactStopped ? null : order.fingerprint,
+    fingerprint: isContactLeft ? null : isContactStopped ? contactStopped(order) : order.fingerprint,
     sentFields: sentFieldsAfter(order, memory),
     failedPushes,
     isAnswered: memory.orderId !== null || (memory.stop?.failure !== 'transient' && !isInDoubt),
