@@ -66,7 +66,8 @@ async function requireNoBackfill({ warehouse: { db } }: App): Promise<void> {
 const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
 
 /** The orders that a run would look at now. Writes nothing. */
-export const ordersToSync = (app: App) => changedOrders(depsOf(app), optionsOf(app, { allowRemovals: false }));
+export const ordersToSync = (app: App, allowRemovals: boolean) =>
+  changedOrders(depsOf(app), optionsOf(app, { allowRemovals }));
 
 const optionsOf = ({ config }: App, { allowRemovals }: { allowRemovals: boolean }): ChangedOptions => ({
   lookbackMinutes: config.orderOverlapMinutes,

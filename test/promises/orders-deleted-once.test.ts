@@ -24,6 +24,9 @@ test.for<[string, Fate | 'held']>([
   expect(await world.cli('dead-letters retry')).toMatchObject({ status: 1 });
   expect(world.writes().filter(({ method }) => method === 'POST')).toHaveLength(1);
   world.serviceRule(() => 'pass');
+  // The shop has no change that was not read.
+  await world.shop(`update o set updated_at = now() - interval '1 day'`);
+  await world.says('sync orders --dry-run --allow-removals', `${said}, but for those with reviews.`);
   expect(await world.run('sync-orders', { allowRemovals: true })).toMatchObject({ outcome: 'done' });
   expect(await world.atService(service)).toEqual([]);
 });

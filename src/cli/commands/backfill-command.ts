@@ -163,5 +163,5 @@ async function forecastBackfill({ signal }: Context, app: App, rights: PushRight
     ? `With --with-email THEY ARE SENT: the service could mail all ${counted(forecast.withContact, 'customer')}.`
     : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +
       'The regular sync sends those of young orders: review-sync sync orders --dry-run';
-  return { text: drawForecast(forecast, contact), json: forecast };
+  return { text: drawForecast(forecast, contact, rights.allowRemovals), json: forecast };
 }

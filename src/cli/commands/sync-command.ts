@@ -19,7 +19,7 @@ import { drawRun, runAndDraw, runJob } from '../run-job.ts';
 import { drawForecast } from '../ui/dry-run.ts';
 import { requireShopQueries, withApp } from '../with-app.ts';
 
-type OrderOptions = { allowRemovals?: true; dryRun?: true };
+type OrderOptions = { allowRemovals?: boolean; dryRun?: true };
 
 export const command: Command = {
   define(commander, run) {
@@ -42,27 +42,32 @@ export const command: Command = {
       .command('reconcile')
       .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
       .option(...allowRemovals)
-      .action((options: OrderOptions) => run((context) => reconcile(context, options.allowRemovals === true)));
+      .action(({ allowRemovals = false }: OrderOptions) => run((context) => reconcile(context, allowRemovals)));
   },
 };
 
-async function runSyncOrders(context: Context, { allowRemovals, dryRun }: OrderOptions): Promise<Report> {
+async function runSyncOrders(context: Context, { allowRemovals = false, dryRun }: OrderOptions): Promise<Report> {
   return withApp(context, { label: 'sync orders', unit: 'slices of orders' }, async (app, progress) => {
     await requireShopQueries(app);
     if (dryRun) {
-      const forecast = await forecastOf(context, app, ordersToSync(app));
-      return { text: drawForecast(forecast, contactText(app, forecast.withContact)), json: forecast };
+      const forecast = await forecastOf(context, app, ordersToSync(app, allowRemovals), allowRemovals);
+      const text = drawForecast(forecast, contactText(app, forecast.withContact), allowRemovals);
+      return { text, json: forecast };
     }
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
-    const request = { job: syncOrders, asked: { allowRemovals: allowRemovals === true } };
+    const request = { job: syncOrders, asked: { allowRemovals } };
     return drawRun('sync orders', await runAndDraw(context, progress, app, request));
   });
 }
 
 /** What a regular run would send of these orders. */
-const forecastOf = ({ signal }: Pick<Context, 'signal'>, app: App, orders: Parameters<typeof forecastOrders>[1]) =>
-  forecastOrders(orderDeps(app, signal), orders, ownPushRights(app.config, syncOrders.trigger));
+const forecastOf = (
+  { signal }: Pick<Context, 'signal'>,
+  app: App,
+  orders: Parameters<typeof forecastOrders>[1],
+  allowRemovals = false,
+) => forecastOrders(orderDeps(app, signal), orders, ownPushRights(app.config, syncOrders.trigger, { allowRemovals }));
 
 const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customers: number): string =>
   customers === 0

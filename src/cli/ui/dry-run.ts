@@ -3,8 +3,13 @@ import type { BackfillDiff, ComparedOrder } from '../../orders/compare/compare-o
 import type { OrdersForecast } from '../../orders/compare/forecast-orders.ts';
 import { comparedText } from './difference-text.ts';
 
-/** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
-export function drawForecast(forecast: OrdersForecast, contact: string): string {
+/**
+ * What a push would send, and to how many customers.
+ *
+ * @param contact a sentence on who is mailed.
+ * @param allowRemovals the push may delete more than the allowance of a day.
+ */
+export function drawForecast(forecast: OrdersForecast, contact: string, allowRemovals: boolean): string {
   const { orders, toSend, toDelete, unchanged, requests, waitingLines, reachable, faulty, faults } = forecast;
   const more = faults.length - shownReasons;
   const lines = [
@@ -12,7 +17,7 @@ export function drawForecast(forecast: OrdersForecast, contact: string): string 
       `${counted(unchanged, 'other')} without a change.`,
     toDelete > 0 &&
       `${formatCount(toDelete)} of them are deleted in the shop and WOULD BE DELETED at the service, but for those with ` +
-        'reviews and beyond the allowance of a day.',
+        `reviews${allowRemovals ? '' : ' and beyond the allowance of a day'}.`,
     faulty > 0 &&
       `${counted(faulty, 'order or line', 'orders or lines')} cannot be sent and would become dead letters:`,
     ...faults.slice(0, shownReasons).map(({ count, reason, example }) => `  ${count} × ${reason} (${example})`),
