@@ -31,6 +31,7 @@ const servedAlone = (measured: MeasuredApp): Served => ({
   deployment: measured.app.config,
   log: measured.app.log,
   all: () => [measured],
+  notServed: () => [],
   idsOfOthers: () => [],
 });
 
@@ -110,6 +111,7 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
       await stack.disposeAsync().catch(() => {});
     }
   }
+  const notServed = () => known.filter(({ name = '' }) => !serving.has(name));
   const whenOpened = () =>
     withTimeout(Promise.all(opening.values()), openingMs, () => new Error('late')).catch(() => {});
 
@@ -141,8 +143,9 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
     },
     whenOpened,
     all: () => [...serving].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { measured }]) => measured),
+    notServed: () => notServed().map(({ name: brand = '' }) => ({ brand, error: faults.get(brand) ?? 'being opened' })),
     idsOfOthers() {
-      const others = known.filter(({ name = '' }) => !serving.has(name));
+      const others = notServed();
       if (others.some(({ isUnread }) => isUnread)) return undefined;
       return others.flatMap(({ environment }) => brandIdsOf(environment));
     },

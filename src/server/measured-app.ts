@@ -45,6 +45,8 @@ export type Served = {
   log: Logger;
   /** The Apps of the brands that are open now; without brands one. */
   all(): readonly MeasuredApp[];
+  /** Why each of the other brands is not served. */
+  notServed(): readonly { brand: string; error: string }[];
   /** WEBHOOK_BRAND_IDS of brands that cannot be served now; undefined: not known, as the file of one cannot be read. */
   idsOfOthers(): readonly number[] | undefined;
 };

@@ -303,6 +303,9 @@ test('one serve takes the webhooks of all brands, each part by its brand_id', as
   expect(await ratings('nord')).toEqual([{ id: 5, score: 2 }]);
   // Nobody knows which brand_id stands in a file that cannot be read.
   expect(await post([summary(9, 9)])).toBe(503);
+  const headers = { authorization: `Bearer ${token}` };
+  const get = async (path: string) => (await fetch(`${url}${path}`, { headers })).text();
+  expect(await get('/')).toMatch(/nord<.*sued<.*unread<.*unread\.env cannot be read/s);
   await rm(unread);
   await held[Symbol.asyncDispose]();
   const all = [summary(1, 1), summary(3, 3), { brand_id: 2, reviews: [{ id: 4711 }] }];
@@ -334,8 +337,6 @@ test('one serve takes the webhooks of all brands, each part by its brand_id', as
   expect(await letters('nord')).toEqual([{ key: expect.stringContaining('sha256'), attempts: 1 }]);
   await both.write('nord');
 
-  const headers = { authorization: `Bearer ${token}` };
-  const get = async (path: string) => (await fetch(`${url}${path}`, { headers })).text();
   expect(await get('/')).toMatch(/href="\/\?brand=nord".*href="\/\?brand=sued"/s);
   expect(await get('/?brand=nord')).toContain('of the brand nord');
   const metrics = await get('/metrics');

@@ -70,7 +70,7 @@ webhooks again, and the next run continues where the last one stopped.</p>`;
 
 export type BrandSummary = { brand: string; issues: number } | { brand: string; error: string };
 
-/** The brands that are served, each with a link to its status. */
+/** All brands, each with a link to its status. */
 export function brandsPage(all: readonly BrandSummary[]): string {
   const rows = all.map((one) => [
     html`<a href="/?brand=${one.brand}">${one.brand}</a>`,
