@@ -5,12 +5,19 @@ import { issuesOf } from '../app/alert-rules.ts';
 import type { App } from '../app/app.ts';
 import { statusReport } from '../app/status-report.ts';
 import { describeError } from '../base/errors.ts';
+import { durationText } from '../base/time/duration.ts';
 import { repeat } from '../base/timeout.ts';
 import { leaveWatch, takeWatch } from '../warehouse/alerts.ts';
 import { isLockedOut } from '../warehouse/index.ts';
 
-/** Every process posts an outage of so many milliseconds: the process that should have posted it may be down too. */
+/**
+ * Every process posts an outage of so many milliseconds, and its end: the process that should have posted it may be down too.
+ * The message says for how long the warehouse has been down, so that nobody takes it for another outage.
+ */
 const unheardMs = 600_000;
+
+type WarehouseOutage = { sinceMs: number; isPosted: boolean };
+const lasted = ({ sinceMs }: WarehouseOutage) => durationText((performance.now() - sinceMs) / 1000);
 
 /**
  * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined if that is not set. It
@@ -30,7 +37,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   let isWatcher = true;
   let isQueueDown = false;
   /** The warehouse cannot be used, as of the last check. */
-  let outage: { sinceMs: number; isPosted: boolean } | undefined;
+  let outage: WarehouseOutage | undefined;
 
   async function check(): Promise<void> {
     const { db } = app.warehouse;
@@ -60,15 +67,16 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
       else outage = { sinceMs: performance.now(), isPosted: false };
       return;
     }
-    if (outage?.isPosted) await post('recovered: the warehouse can be used again');
+    if (outage?.isPosted) await post(`recovered after ${lasted(outage)}: the warehouse can be used again`);
     outage = undefined;
   }
 
   /** Posts an outage that goes on, once, if this process is to post it. */
-  async function postOutage(goingOn: NonNullable<typeof outage>, error: unknown): Promise<void> {
+  async function postOutage(goingOn: WarehouseOutage, error: unknown): Promise<void> {
     const isOurs = isWatcher || performance.now() - goingOn.sinceMs >= unheardMs;
     if (goingOn.isPosted || !isOurs) return;
-    await post(`the warehouse cannot be used: ${describeError(error)}\n→ review-sync doctor says what is broken`);
+    const hint = 'review-sync doctor says what is broken';
+    await post(`the warehouse cannot be used, for ${lasted(goingOn)} now: ${describeError(error)}\n→ ${hint}`);
     goingOn.isPosted = true;
   }
 
