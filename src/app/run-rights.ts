@@ -47,15 +47,19 @@ export function mayDo({ job, rights }: Pick<Run, 'job' | 'rights'>): string {
   return `It ${contact}${removals} and ${rights.deletes === 'send' ? 'may delete orders' : 'deletes no order'}`;
 }
 
-/** The zone and systems of this process, as a run that it starts is planned for. */
-export function systemsOf({ api, shop }: Config): RunSystems {
+/**
+ * The zone and systems of this process, as a run that it starts is planned for.
+ *
+ * @param readsShop whether the run's steps read the shop; otherwise it is planned for none.
+ */
+export function systemsOf({ api, shop }: Config, readsShop = true): RunSystems {
   const { address, client } = serviceOf(api);
   const url = new URL(shop.url);
   // A socket is named by a parameter.
   const socket = url.searchParams.get('host') ?? url.searchParams.get('socket') ?? '';
   return {
     timeZone: api.timeZone,
-    shop: `${url.host}${socket}${url.pathname}`,
+    shop: readsShop ? `${url.host}${socket}${url.pathname}` : '',
     service: `${address} (client ${client})`,
   };
 }
@@ -70,16 +74,14 @@ const names = {
  * Each setting for which a run is planned and that this process has otherwise, with both values.
  *
  * @param own undefined: not known.
- * @param readsShop whether the run's steps read the shop; otherwise any shop is the right one.
  */
 export function differingSystems(
   planned: RunSystems,
   own: RunSystems | undefined,
-  readsShop = true,
 ): { name: keyof RunSystems; what: string }[] {
   if (!own) return [];
   const all = Object.entries(names) as [keyof RunSystems, string][];
   return all
-    .filter(([name]) => planned[name] !== own[name] && (readsShop || name !== 'shop'))
+    .filter(([name]) => planned[name] !== own[name] && planned[name] !== '')
     .map(([name, variable]) => ({ name, what: `${variable} is ${own[name]} here, and ${planned[name]} in its plan` }));
 }

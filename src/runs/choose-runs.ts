@@ -65,7 +65,7 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promi
  * @throws the errors of the shop.
  */
 async function whyNotOurs(app: App, { readsShop }: AnyRunJob, { systems }: Run): Promise<string | undefined> {
-  const differing = differingSystems(systems, systemsOf(app.config), readsShop);
+  const differing = differingSystems(systems, systemsOf(app.config));
   const other = differing.find(({ name }) => name !== 'shop');
   if (other || !readsShop) return other?.what;
   const { verdict } = await sameShop({ shop: app.shop, db: app.warehouse.db });

@@ -6,7 +6,6 @@ import type { Queues } from '../queue/index.ts';
 import type { Schedule } from '../queue/schedules.ts';
 import { warehouseNow } from '../warehouse/index.ts';
 import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
-import type { AnyRunJob } from './job.ts';
 
 /**
  * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
@@ -58,14 +57,14 @@ export async function endRunsOfSchedulesOff(app: App, schedules: readonly Schedu
  * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
  * @returns the open runs that are left.
  */
-export async function endLostRuns(app: App, open: readonly Run[], dueJob?: AnyRunJob): Promise<Run[]> {
+export async function endLostRuns(app: App, open: readonly Run[], dueJob?: string): Promise<Run[]> {
   const { db } = app.warehouse;
   if (open.length === 0) return [];
   // Not the clock of this machine: if it is behind, it would stop the runs of all others.
   const now = await warehouseNow(db);
   const left: Run[] = [];
   for (const run of open) {
-    const end = await lostEnd(app, run, now, run.job === dueJob?.name ? dueJob : undefined);
+    const end = await lostEnd(app, run, now, run.job === dueJob);
     if (end) await endRun(app, run.id, end.error, end.outcome);
     else left.push(run);
   }
@@ -79,13 +78,13 @@ async function lostEnd(
   app: App,
   run: Run,
   now: Date,
-  dueJob: AnyRunJob | undefined,
+  isDue: boolean,
 ): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
   if (!(await app.queues.isAlive(run.id))) {
     return { outcome: 'failed', error: 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again' };
   }
-  if (!dueJob || !isUnattended(run, now, restartMs)) return undefined;
-  const [differing] = differingSystems(run.systems, systemsOf(app.config), dueJob.readsShop);
+  if (!isDue || !isUnattended(run, now, restartMs)) return undefined;
+  const [differing] = differingSystems(run.systems, systemsOf(app.config));
   if (!differing) return undefined;
   return { outcome: 'abandoned', error: `nobody continues it, and this process may not: ${differing.what}` };
 }

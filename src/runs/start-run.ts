@@ -23,7 +23,7 @@ export type RunRequest = {
  */
 async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'systems'>) {
   await app.queues.add(job.name, run.id);
-  const row = { ...run, job: job.name, systems: systemsOf(app.config) };
+  const row = { ...run, job: job.name, systems: systemsOf(app.config, job.readsShop) };
   const isBegun = await beginRun(app.warehouse.db, row);
   if (isBegun) app.log.info({ job: job.name, run: run.id }, 'run started');
   return isBegun;
@@ -57,7 +57,7 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
     const other = (await openRuns(db)).find((one) => one.key === key);
     if (!other) continue;
     if (!replaces) {
-      requireSameSystems(app, job, other);
+      requireSameSystems(app, other);
       return { id: other.id, joined: true };
     }
     const error = 'the same command was run again, which reads everything again';
@@ -65,8 +65,8 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
   }
 }
 
-function requireSameSystems(app: App, { readsShop }: AnyRunJob, run: Run): void {
-  const [differing] = differingSystems(run.systems, systemsOf(app.config), readsShop);
+function requireSameSystems(app: App, run: Run): void {
+  const [differing] = differingSystems(run.systems, systemsOf(app.config));
   if (!differing) return;
   throw new ReviewSyncError(
     'run',
@@ -87,7 +87,7 @@ export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Prom
   const id = dueId.replaceAll(/[^\w-]/g, '-');
   const known = await openRuns(db, id);
   const open = known.filter(({ finishedAt }) => finishedAt === null);
-  const running = (await endLostRuns(app, open, job)).find((one) => one.id !== id && one.job === job.name);
+  const running = (await endLostRuns(app, open, job.name)).find((one) => one.id !== id && one.job === job.name);
   if (running) {
     app.log.warn(
       { job: job.name, running: running.id, since: running.startedAt },

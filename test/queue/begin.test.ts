@@ -3,7 +3,9 @@ import { backfillReviews } from '../../jobs/backfill-reviews.ts';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
-import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
+import { syncReviews } from '../../jobs/sync-reviews.ts';
+import { differingSystems, ownRights, systemsOf } from '../../src/app/run-rights.ts';
+import type { AnyRunJob } from '../../src/runs/job.ts';
 import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { startWorker } from '../../src/runs/start-worker.ts';
@@ -99,6 +101,19 @@ test('a moment that comes twice leaves its open run, and begins an ended one aga
   expect(await rows()).toEqual([{ id: 'due', outcome: null }]);
   expect(await findRun(app.warehouse.db, 'due')).toMatchObject(runAs(changed.config));
   expect((await job())?.data).toEqual({});
+});
+
+test('a run that reads no shop is of no shop, so another address of one is no difference', async ({ world }) => {
+  const app = await world.openApp();
+  const { shop } = app.config;
+  const elsewhere = { ...app, config: { ...app.config, shop: { ...shop, url: 'postgres://elsewhere/shop' } } };
+  const differing = async (job: AnyRunJob) => {
+    await startDueRun(app, job, job.name);
+    const run = await findRun(app.warehouse.db, job.name);
+    return run && differingSystems(run.systems, systemsOf(elsewhere.config)).map(({ name }) => name);
+  };
+  expect(await differing(syncOrders)).toEqual(['shop']);
+  expect(await differing(syncReviews)).toEqual([]);
 });
 
 test('a command joins the open run of its key, unless that is of another zone', async ({ world }) => {

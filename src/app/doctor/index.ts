@@ -92,14 +92,14 @@ export async function diagnoseShop(shop: ShopConfig, wrong: UsageError): Promise
   return parts.flat();
 }
 
-/** Open runs that this process leaves to others, since they were planned for another zone, shop or service. */
+/** Open runs that were planned for another zone, service or address of the shop. It may lead to the same shop all the same. */
 async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
   const runs = await openRuns(db);
   return runs.flatMap(({ id, systems }) => {
     const differing = differingSystems(systems, systemsOf(config)).map(({ what }) => what);
     if (differing.length === 0) return [];
     const hint = `correct the wrong setting, or end the run: review-sync runs end ${id}`;
-    return [warning(`the open run ${id} is not carried out with these settings: ${differing.join('; ')}`, hint)];
+    return [warning(`the open run ${id} may not be carried out with these settings: ${differing.join('; ')}`, hint)];
   });
 }
 

@@ -36,7 +36,7 @@ export type RunRights = Readonly<{
 export type RunSystems = Readonly<{
   /** REVIEW_API_TIME_ZONE. */
   timeZone: string;
-  /** The address of the shop's database, without user and password. */
+  /** The address of the shop's database, without user and password; empty: the run reads no shop. */
   shop: string;
   /** The address of the service, and a hash of the client id. */
   service: string;
