@@ -88,6 +88,20 @@ test('an unknown shop gets the template; a preset that does not fit is a fault',
   expect(forced).toMatchObject({ status: 1, stdout: expect.stringContaining('relation "order_order" does not exist') });
 });
 
+test('a command that init for a brand advises is accepted', async () => {
+  const { cwd, ofShop } = await initWorld('create table things (id integer)');
+  const init = (...more: string[]) =>
+    runCliIn(cwd, ['init', '--brand', 'nord', ...more], { ...ofShop, BRANDS_DIR: 'brands' });
+  const [first, second] = [await init(), await init()];
+  // It reads the shop of .env.
+  expect(first.stdout).not.toContain('reference-service');
+  const [, command] = /^To replace them: review-sync init --brand nord (--force)$/m.exec(second.stdout) ?? [];
+  expect(await init(command ?? '')).toMatchObject({
+    status: 0,
+    stdout: expect.stringContaining('Wrote the commented'),
+  });
+});
+
 test('init says what is missing or wrong and writes nothing, and lists the presets', async () => {
   const none = await runCli(['init'], {});
   expect(none).toMatchObject({ status: 2, stdout: '' });

@@ -13,7 +13,7 @@ async function initIn(statements: string) {
   await database.query(statements);
   const folder = await temporaryFolder();
   const environment = { SHOP_DATABASE_URL: database.url };
-  const report = await initShop({ environment, dir: folder, envFile: join(folder, '.env') });
+  const report = await initShop({ command: 'init', environment, dir: folder, envFile: join(folder, '.env') });
   return { report, folder };
 }
 

@@ -18,6 +18,8 @@ import {
 } from './presets.ts';
 
 export type InitInput = {
+  /** The command line that was called, without its options about the preset: sentences name it. */
+  command: string;
   /** With what is in `envFile` already. */
   environment: Environment;
   /** The folder into which the queries go. */
@@ -70,7 +72,7 @@ export async function initShop(input: InitInput) {
         schema: found.schema,
       },
       /** Other systems that the tables fit, one sentence each. */
-      warnings: alternatives(others),
+      warnings: alternatives(others, input.command),
       dir,
       queries,
       /** Names of variables that were added to .env. */
@@ -117,12 +119,12 @@ async function chosen(
   return { found, others };
 }
 
-function alternatives(others: readonly Recognised[]): string[] {
+function alternatives(others: readonly Recognised[], command: string): string[] {
   return others.map(({ preset, prefix, schema }) => {
     // A shell would take a $ for the beginning of a variable.
     const options = `--preset ${preset.name}${prefix && ` --prefix '${prefix}'`} --force`;
     const place = schema ? `, schema ${schema}` : '';
-    return `The tables fit ${preset.title}${place} too. To take that: review-sync init ${options}`;
+    return `The tables fit ${preset.title}${place} too. To take that: ${command} ${options}`;
   });
 }
 

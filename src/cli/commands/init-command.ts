@@ -55,8 +55,10 @@ const databases: Readonly<Record<Preset['database'], string>> = { postgres: 'Pos
 async function setUp(context: Context, options: Options): Promise<Report> {
   const { environment, places } = placesFor(context.environment, options.brand);
   const { SHOP_SQL_DIR = '' } = environment;
-  const { dir, preset, prefix, force } = options;
+  const { dir, preset, prefix, force, brand } = options;
+  const command = `review-sync init${brand === undefined ? '' : ` --brand ${brand}`}`;
   const report = await initShop({
+    command,
     environment,
     preset,
     prefix,
@@ -66,7 +68,11 @@ async function setUp(context: Context, options: Options): Promise<Report> {
     // A brand's queries are where they are looked for, unless they were put elsewhere.
     leftOut: places ? ['WAREHOUSE_DATABASE_URL', ...(dir === undefined ? ['SHOP_SQL_DIR'] : [])] : [],
   });
-  return { text: draw(report), json: report, incomplete: report.findings.some(({ level }) => level === 'fault') };
+  return {
+    text: draw(report, command, brand !== undefined),
+    json: report,
+    incomplete: report.findings.some(({ level }) => level === 'fault'),
+  };
 }
 
 /** The places of a brand's files, and the environment with what is in its file. @throws UsageError */
@@ -81,7 +87,7 @@ function placesFor(environment: Context['environment'], brand: string | undefine
   return { environment: { ...environment, ...own }, places };
 }
 
-function draw(report: InitReport): string {
+function draw(report: InitReport, command: string, isBrand: boolean): string {
   const { preset, dir, queries, variables, envFile, warnings, findings } = report;
   const place = [preset?.prefix && `, prefix ${preset.prefix}`, preset?.schema && `, schema ${preset.schema}`].filter(
     Boolean,
@@ -94,27 +100,28 @@ function draw(report: InitReport): string {
         : 'The tables are those of no known shop system (see: review-sync init --list), or its user does not see all of them.',
       files && `Wrote ${preset ? '' : 'the commented template, which reads the sample shop: '}${files}.`,
       queries.kept.length > 0 && `Left as they are in ${dir}: ${queries.kept.join(', ')}.`,
-      files === '' && 'To replace them: review-sync init --force',
+      files === '' && `To replace them: ${command} --force`,
       variables.length > 0
         ? `Added to ${envFile}, which only you can read: ${variables.join(', ')}.`
         : `${envFile} has all that init would write.`,
     ],
     warnings,
     findings.length > 0 ? ['shop', ...findingLines(findings)] : [],
-    nextSteps(report),
+    nextSteps(report, isBrand),
   ];
   const drawn = blocks.map((lines) => lines.filter(Boolean).join('\n'));
   return drawn.filter((block) => block !== '').join('\n\n');
 }
 
-const trial = 'for a trial that mails nobody, review-sync reference-service --products-from-shop prints them';
+/** Not for a brand: the reference service reads the shop of .env. */
+const trial = ': for a trial that mails nobody, review-sync reference-service --products-from-shop prints them';
 
-function nextSteps({ preset, dir, toFillIn, envFile }: InitReport): string[] {
+function nextSteps({ preset, dir, toFillIn, envFile }: InitReport, isBrand: boolean): string[] {
   const steps = [
     preset
       ? `read ${dir}/README.md: what the queries read, and what they cannot see`
       : `put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}`,
-    ...(toFillIn.length > 0 ? [`fill in ${toFillIn.join(', ')} in ${envFile}: ${trial}`] : []),
+    ...(toFillIn.length > 0 ? [`fill in ${toFillIn.join(', ')} in ${envFile}${isBrand ? '' : trial}`] : []),
     'review-sync migrate, then review-sync doctor, which checks all of it',
     'review-sync sync reviews, then sync catalog',
     'review-sync sync orders --dry-run: who could be mailed; then review-sync sync orders',
