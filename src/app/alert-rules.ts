@@ -35,7 +35,7 @@ const urgent = (key: string, what: string, hint: string): Issue[] => [{ key, wha
 
 function queueDown({ queue }: StatusReport): Issue[] {
   if (queue.error === undefined) return [];
-  const hint = `${queue.hint?.replace(/\.$/, '')}; jobs and schedules in it are not shown. review-sync doctor says more`;
+  const hint = `${queue.hint?.replace(/\.$/, '')}. review-sync doctor says more`;
   return urgent('queue', `the queue cannot be read: ${queue.error}`, hint);
 }
 

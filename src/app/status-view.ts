@@ -8,14 +8,25 @@ import type { Run } from '../warehouse/runs/runs.ts';
 import { isOfOrders } from './run-rights.ts';
 import type { RunInProgress, StatusReport } from './status-report.ts';
 
-/** A table of the status, as text. `status` draws it for a terminal, the page as HTML. */
-export type StatusTable = { title: string; head: readonly string[]; rows: readonly (readonly string[])[] };
+/**
+ * A table of the status, as text. `status` draws it for a terminal, the page as HTML. `unknown`: why nobody knows whether it
+ * has rows.
+ */
+export type StatusTable = {
+  title: string;
+  head: readonly string[];
+  rows: readonly (readonly string[])[];
+  unknown?: string | undefined;
+};
 
 /** `yyyy-mm-dd hh:mm:ss` in UTC. */
 export const utc = (date: Date) => date.toISOString().slice(0, 19).replace('T', ' ');
 
 /** Everything that `status` and the page show as tables, in the order of `status`. Times are in UTC. */
 export function statusTables(report: StatusReport) {
+  const { queue, systems } = report;
+  const unread = queue.error === undefined ? undefined : 'not known, the queue cannot be read';
+  const unknown = systems ? unread : 'not known, shop or service is not configured here';
   return {
     flows: {
       title: 'Flows',
@@ -43,9 +54,10 @@ export function statusTables(report: StatusReport) {
       rows: openGapRows(report.openGaps),
     },
     queue: {
-      title: `Queue (${report.queue.kind})`,
+      title: `Queue (${queue.kind})`,
       head: ['Steps that have not ended'],
-      rows: report.queue.steps === undefined ? [] : [[formatCount(report.queue.steps)]],
+      rows: queue.steps === undefined ? [] : [[formatCount(queue.steps)]],
+      unknown,
     },
     runs: {
       title: 'Last runs',
@@ -66,6 +78,7 @@ export function statusTables(report: StatusReport) {
       title: 'Next runs',
       head: ['Run', 'At', 'Pattern', 'Zone'],
       rows: report.scheduled.map((one) => [one.job, one.next ? utc(one.next) : '', one.pattern, one.timeZone]),
+      unknown,
     },
   };
 }

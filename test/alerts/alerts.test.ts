@@ -131,7 +131,8 @@ test('a warehouse that does not answer is reported until heard, by one process',
 test('while the queue is down, all alerts are posted, and status shows all else', async () => {
   const receiver = await startReceiver();
   await using world = await openWorld({ environment: { ALERT_WEBHOOK_URL: receiver.url } });
-  const shown = /the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read/s;
+  const shown =
+    /the queue cannot be read: The queue \(QUEUE_URL\) cannot be reached.*Newest change read.*Next runs: not known, the queue cannot be read/s;
   const status = await runCli(['status'], { ...world.environment, QUEUE_URL: 'redis://127.0.0.1:1' });
   expect(status).toMatchObject({ status: 1, stdout: expect.stringMatching(shown) });
   const app = await world.openApp();

@@ -37,5 +37,5 @@ function drawIssues(issues: readonly Issue[]): string {
   return ['Issues:', ...issues.map(({ what, hint }) => `  ${what}\n    → ${hint}`)].join('\n');
 }
 
-const drawSection = ({ title, head, rows }: StatusTable): string =>
-  rows.length === 0 ? `${title}: none` : `${title}\n${table(head, rows)}`;
+const drawSection = ({ title, head, rows, unknown = 'none' }: StatusTable): string =>
+  rows.length === 0 ? `${title}: ${unknown}` : `${title}\n${table(head, rows)}`;

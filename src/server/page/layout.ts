@@ -33,8 +33,8 @@ export const section = (id: string, title: string, body: Html): Html =>
 type Rows = readonly (readonly (Html | string)[])[];
 
 /** A table that scrolls by itself if it is wider than the window, by keyboard too. */
-export function statusTable({ title, head, rows }: Omit<StatusTable, 'rows'> & { rows: Rows }): Html {
-  if (rows.length === 0) return html`<p>None.</p>`;
+export function statusTable({ title, head, rows, unknown }: Omit<StatusTable, 'rows'> & { rows: Rows }): Html {
+  if (rows.length === 0) return html`<p>${unknown === undefined ? 'None' : `It is ${unknown}`}.</p>`;
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Table: ${title}"><table>
     <caption class="sr">${title}</caption>
     <thead><tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>

@@ -13,8 +13,6 @@ export function statusPage(report: StatusReport, brand?: string): string {
   const issues = issuesOf(report);
   const title = issues.length === 0 ? 'all is well' : counted(issues.length, 'issue');
   const tables = statusTables(report);
-  const { error } = report.queue;
-  const notRead = error === undefined ? undefined : html`<p>Not known, the queue cannot be read: ${error}.</p>`;
   const main = html`${issueList(issues)}
 <p class="soft">As of ${utc(report.at)}. All times are in UTC; days and months of the coverage are those of REVIEW_API_TIME_ZONE. <a href="${brand === undefined ? '/' : `/?brand=${brand}`}">Refresh</a>${brand === undefined ? '' : html` of the brand ${brand}. <a href="/">All brands</a>`}</p>
 ${section('flows', 'Flows', html`${statusTable(tables.flows)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
@@ -23,8 +21,8 @@ ${section('daily', 'Reviews and orders per day', dailyCharts(report))}
 ${section('dead-letters', 'Dead letters', statusTable(tables.deadLetters))}
 ${section('coverage', 'Coverage', html`${calendar(report)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
 ${section('runs', 'Last runs', runsTable(tables.runs))}
-${section('queue', tables.queue.title, html`${notRead ?? statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
-${section('schedules', 'Next runs', notRead ?? statusTable(tables.schedules))}`;
+${section('queue', tables.queue.title, html`${statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
+${section('schedules', 'Next runs', statusTable(tables.schedules))}`;
   return layout(title, main);
 }
 
