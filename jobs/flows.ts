@@ -1,6 +1,7 @@
 import { type Conclusion, counted } from '../src/base/counts.ts';
 import type { RunAtEnd } from '../src/runs/define-run.ts';
 import { spanTotals } from '../src/warehouse/reviews/coverage.ts';
+import type { Run } from '../src/warehouse/runs/runs.ts';
 import { pushOrdersStep } from './push-orders.ts';
 import { readWindowStep } from './read-window.ts';
 
@@ -13,12 +14,12 @@ async function sumUpReviews({ app, run, open }: RunAtEnd): Promise<Conclusion> {
 }
 
 /** Says how many removals are held back, how many orders the service had lost, and whose contact `--with-email` did not send. */
-async function sumUpOrders({ counts, open: { removalsHeld: held } }: RunAtEnd): Promise<Conclusion> {
+async function sumUpOrders({ run, counts, open: { removalsHeld: held } }: RunAtEnd): Promise<Conclusion> {
   const { orders_recreated: recreated = 0, orders_without_contact: withheld = 0 } = counts;
   const problems = [
     held > 0 &&
       `${counted(held, 'removal')} of orders and lines held back. ` +
-        'If they are right, run: review-sync sync orders --allow-removals',
+        `If they are right, run: ${commandOf(run)} --allow-removals`,
     recreated > 0 &&
       `The service had lost ${counted(recreated, 'order')} pushed before, ` +
         'as after the restoration of a backup; made again. To find others: review-sync verify orders --repair',
@@ -28,6 +29,12 @@ async function sumUpOrders({ counts, open: { removalsHeld: held } }: RunAtEnd): 
   ].filter((one) => one !== false);
   return { counts: held > 0 ? { removals_held: held } : {}, problem: problems.join('. ') };
 }
+
+/** Before the first sync, a backfill names itself: `sync orders` would push the whole shop, with the contact of young orders. */
+const commandOf = ({ job, rights: { from, to } }: Run): string =>
+  job === 'backfill-orders'
+    ? ['review-sync backfill orders', from && `--from ${from}`, to && `--to ${to}`].filter(Boolean).join(' ')
+    : 'review-sync sync orders';
 
 /** What every run of orders has: a regular one, a rescan and a backfill end by the same rules. */
 export const runOfOrders = {

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { allowance } from '../../src/orders/limits.ts';
 import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
-import { type OrderWorld, orders, orderTest as test } from '../harness/order-world.ts';
+import { type OrderWorld, order, orders, orderTest as test } from '../harness/order-world.ts';
 
 /** Orders O1, O2 … with two lines each, pushed. @param lines how many order n has instead. */
 async function pushOrders(world: OrderWorld, count: number, lines = (_n: number) => 2): Promise<void> {
@@ -49,6 +49,20 @@ test('as many removed lines go as the allowance reaches, all of an order or none
   expect(await world.cli('sync orders --allow-removals')).toMatchObject({ status: 0 });
   expect(await world.atService(subOrders)).toEqual([{ n: 14 }]);
   expect(await world.openDeadLetters()).toEqual([]);
+});
+
+test('to allow the removals of a backfill mails nobody', async ({ world }) => {
+  await world.place(...orders(1, () => 2), order('YOUNG', { created_at: new Date(), user_email: 'kim@example.com' }));
+  const backfill = 'backfill orders --from 2000-01-01 --to 2001-12-31';
+  await world.shop(`update o set created_at = '2001-06-01' where code = 'O1'`);
+  expect(await world.cli(backfill)).toMatchObject({ status: 0 });
+  await useUpAllowance(world);
+  await world.shop(`delete from l where order_code = 'O1' and line_code = '2'`);
+  const { error } = await world.json(backfill);
+  const [, advised = ''] = /If they are right, run: review-sync (.*? --allow-removals)/.exec(String(error)) ?? [];
+  expect(await world.cli(advised)).toMatchObject({ status: 0 });
+  expect(await world.codesAtService()).toEqual(['O1']);
+  expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
 });
 
 test('an order of the service that two codes are linked to is not deleted with one', async ({ world }) => {

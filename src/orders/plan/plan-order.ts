@@ -228,5 +228,5 @@ export function holdRemovals(memory: OrderMemory, { requests }: PlannedRequests)
 }
 
 /** The next step if removals are held back. */
-export const toAllow = 'If that is right, run: review-sync sync orders --allow-removals';
+export const toAllow = 'If that is right, use --allow-removals: review-sync sync orders, or the backfill that found it';
 export const usedUp = 'the removals of 24 hours are used up';
