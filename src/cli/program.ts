@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command as Commander, CommanderError } from 'commander';
 import type { Environment } from '../app/config-reader.ts';
 import { exitStatus, ReviewSyncError } from '../base/errors.ts';
+import { mask } from '../base/mask.ts';
 import { packagePath } from '../base/package-path.ts';
 import { visible, visibleJson } from '../base/visible.ts';
 import type { Command, Reach, Work } from './command.ts';
@@ -20,6 +21,8 @@ export type Surroundings = {
   writeError(text: string): void;
   /** Whether standard error is a terminal, on which a bar can be drawn. */
   isTerminal: boolean;
+  /** Whether both outputs end in the same place, such as one terminal or one log. */
+  isOneOutput?: boolean;
   /** Takes the lines of the log; default: standard error of the process. */
   writeLog?: (line: string) => void;
 };
@@ -55,10 +58,13 @@ export async function runProgram(given: Surroundings): Promise<number> {
         const around = { ...given, ...output, environment: given.readEnvironment() };
         const report = await untilStopped(around, command, () => inBrands(around, reach, asked, work));
         if (!report) return;
-        if (args.includes('--json')) writeJson(report.json);
+        const isJson = args.includes('--json');
+        if (isJson) writeJson(report.json);
         else if (report.text !== '') writeOut(`${report.text}\n`);
         if (report.isWrongUsage) status = 2;
         else if (report.incomplete) status = 1;
+        // Cron and scripts keep standard output, or drop it, and log the other one (promise 9).
+        if (status !== 0 && (isJson || !given.isOneOutput)) writeError(`${mask(report.text)}\n`);
       });
     }
     await program.parseAsync(args, { from: 'user' });

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, fstatSync } from 'node:fs';
 import { ReviewSyncError } from '../base/errors.ts';
 import { readEnvFile } from '../base/parse-env-file.ts';
 import { explainFaults } from './last-resort.ts';
@@ -45,12 +45,23 @@ const status = await runProgram({
   writeOut: (text) => void process.stdout.write(text),
   writeError: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY === true,
+  isOneOutput: isOneFile(1, 2),
 });
 // A pipe takes 64 KiB at a time, and exit drops what it has not taken yet.
 await Promise.all([process.stdout, process.stderr].map(untilWritten));
 if (unwritten) process.stderr.write(`The output could not be written: ${unwritten.message}\n`);
 // What is left open after a failure must not keep the process from ending.
 process.exit(unwritten ? 1 : status);
+
+/** Whether two descriptors are of one file, pipe or terminal. One may be closed. */
+function isOneFile(one: number, other: number): boolean {
+  try {
+    const [a, b] = [fstatSync(one), fstatSync(other)];
+    return a.dev === b.dev && a.ino === b.ino;
+  } catch {
+    return false;
+  }
+}
 
 function untilWritten(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => void stream.write('', () => resolve()));

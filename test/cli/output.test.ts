@@ -45,6 +45,18 @@ test('with --json a command that fails prints one document with the error', asyn
   expect([status, JSON.parse(stdout)]).toMatchObject([1, { error: { code: null, message } }]);
 });
 
+test('a report of what is wrong is on standard error too, once where both are one', async ({ world }) => {
+  const environment = { ...world.environment, QUEUE_URL: 'redis://127.0.0.1:1' };
+  const sentence = 'the queue cannot be read';
+  for (const more of [[], ['--json']]) {
+    const { status, stderr } = await runCli(['status', ...more], environment);
+    expect([status, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+  }
+  const env = { ...environment, NODE: process.execPath, MAIN: packagePath('src', 'cli', 'main.ts') };
+  const { stdout } = spawnSync('sh', ['-c', '"$NODE" "$MAIN" status 2>&1'], { env, encoding: 'utf8' });
+  expect(stdout.split(/^ {2}the queue cannot be read/m)).toHaveLength(2);
+});
+
 test.skipIf(!existsSync('/dev/full'))('a report that a full disk does not take ends the command with 1', () => {
   const main = packagePath('src', 'cli', 'main.ts');
   const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
