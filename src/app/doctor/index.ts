@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { describeError, hintOf, ReviewSyncError, type UsageError } from '../../base/errors.ts';
+import { describeError, hintOf, type UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/is-loopback.ts';
 import { openQueues, type Queues } from '../../queue/index.ts';
 import type { Schedule } from '../../queue/schedules.ts';
@@ -65,7 +65,10 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
       }),
       openOurQueues(config, db).then(
         (opened) => withClosing(opened, () => queue(opened, schedules)),
-        (error: unknown) => [{ area: 'queue' as const, ...queueFault(config, error) }],
+        (error: unknown) => {
+          const address = config.queueUrl === url ? 'WAREHOUSE_DATABASE_URL' : 'QUEUE_URL';
+          return [{ area: 'queue' as const, ...asFault(error, address) }];
+        },
       ),
     ]);
     return parts.flat();
@@ -117,15 +120,6 @@ async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diag
 /** @param address the variable with the address of the system that failed. */
 function asFault(error: unknown, address?: string): Finding {
   return fault(describeError(error), hintOf(error, address) ?? 'read the error');
-}
-
-function queueFault(config: Config, error: unknown): Finding {
-  const lacksTables = error instanceof ReviewSyncError && error.code === 'queue-tables';
-  if (!lacksTables && config.queueUrl === config.warehouseDatabaseUrl) {
-    const what = `it is kept in the warehouse, and cannot be used either: ${describeError(error)}`;
-    return fault(what, 'correct the warehouse first');
-  }
-  return asFault(error, 'QUEUE_URL');
 }
 
 function checkConfiguration({
