@@ -41,7 +41,8 @@ export function statusRoutes(parent: FastifyInstance, served: Served): void {
       const all = served.all();
       const { brand } = request.query;
       const measured = brandsDir === undefined ? all[0] : all.find(({ app }) => app.config.brand === brand);
-      if (!measured) return send(reply, brandsPage([...(await Promise.all(all.map(summaryOf))), ...served.notServed()]));
+      if (!measured)
+        return send(reply, brandsPage([...(await Promise.all(all.map(summaryOf))), ...served.notServed()]));
       return send(reply, statusPage(await measured.reports.get(), measured.app.config.brand));
     });
     await server.register(async (board) => {
