@@ -1,25 +1,19 @@
-import { isSame, succeeds } from './expect.ts';
-import { records } from './records.ts';
-import { read, shapesOf } from './resource.ts';
 import { authentication } from './sections/authentication.ts';
-import { categories, category } from './sections/categories.ts';
+import { categories, category, userGrades } from './sections/catalog.ts';
 import { limits } from './sections/limits.ts';
-import { order, orderReading, orderWriting } from './sections/orders.ts';
-import { reviewList, reviewPeriod } from './sections/review-list.ts';
-import { reviewReading } from './sections/review-reading.ts';
-import { review, reviewAlike, reviewWriting } from './sections/review-writing.ts';
-import { subOrders } from './sections/sub-orders.ts';
-import { userGrades } from './sections/user-grades.ts';
-import { type Chapter, inSection } from './statement.ts';
+import { order, orderReading, orderWriting, subOrders } from './sections/orders.ts';
+import { reviewLists } from './sections/review-list.ts';
+import { review, reviewReading, reviewWriting } from './sections/reviews.ts';
+import { type Chapter, inSection, isSame, succeeds } from './statement.ts';
 
-/** Sub-orders have no other way to be changed: `sub-orders.ts`. */
+/** Sub-orders have no other way to be changed: `sections/orders.ts`. */
 const put = [order, category, review].map(({ kind, called, text }) =>
   inSection('Endpoints, Update by PUT')(
     `${called} is changed by PUT /v1/${kind}/:id with fields as query parameters`,
-    async (session) => {
-      const { id } = await records[kind].fresh(session, 'put');
-      succeeds(await session.call('PUT', `/v1/${kind}/${id}`, { query: { [text.sent]: 'Put' } }));
-      isSame(text.shownAs, (await read(session, kind, id))[text.shownAs], 'Put');
+    async ({ call, fresh, read }) => {
+      const { id } = await fresh(kind, 'put');
+      succeeds(await call('PUT', `/v1/${kind}/${id}`, { query: { [text.sent]: 'Put' } }));
+      isSame(text.shownAs, (await read(kind, id))[text.shownAs], 'Put');
     },
   ),
 );
@@ -31,9 +25,9 @@ export const chapters: readonly Chapter[] = [
   { name: 'sub-orders', statements: subOrders },
   { name: 'categories', statements: categories },
   { name: 'user-grades', statements: userGrades },
-  { name: 'review-reading', statements: [...shapesOf(review), ...reviewReading] },
-  { name: 'review-list', statements: [...reviewList, ...reviewPeriod] },
-  { name: 'review-writes', statements: [...reviewWriting, ...reviewAlike] },
+  { name: 'review-reading', statements: reviewReading },
+  { name: 'review-list', statements: reviewLists },
+  { name: 'review-writes', statements: reviewWriting },
   { name: 'put', statements: put },
   { name: 'limits', statements: limits },
 ];

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { chapters } from './chapters.ts';
-import { countsOf, documentOf, linesOf, type Result, runChapters, summaryOf } from './run.ts';
-import { cleanUp, openSession, type Session } from './session.ts';
+import { countsOf, documentOf, linesOf, type Result, reasonOf, runChapters, summaryOf } from './run.ts';
+import { cleanUp, openSession } from './session.ts';
 
 const usage = `npm run conformance -- <url> --yes [options]
 
@@ -51,8 +51,6 @@ function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv) {
   return { url, clientId, clientSecret, sections, yes, json, waitSeconds: Number(wait), ...more };
 }
 
-const isOfParseArgs = (error: unknown) => Object(error).code?.startsWith('ERR_PARSE_ARGS') === true;
-
 const status = { conforms: 0, differs: 1, notRun: 2, interrupted: 130 } as const;
 
 const writes = `It would write to the service, and remove again at the end, under codes that begin with "conf-":
@@ -82,9 +80,9 @@ export async function main(
     if (options.yes) return await compare(options, output, signal);
     output.error(writes);
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    output.error(error instanceof Error ? `${error.message}${cause}` : String(error));
-    if (error instanceof UsageError || isOfParseArgs(error)) output.error(`\n${usage}`);
+    output.error(reasonOf(error));
+    const isOfParseArgs = Object(error).code?.startsWith('ERR_PARSE_ARGS') === true;
+    if (error instanceof UsageError || isOfParseArgs) output.error(`\n${usage}`);
   }
   return status.notRun;
 }
@@ -100,22 +98,14 @@ async function compare(options: ReturnType<typeof readOptions>, output: Output, 
       results.push(result);
     });
   } finally {
-    left = await tidy(session, output);
+    const cleaned = await cleanUp(session);
+    left = cleaned.left;
+    if (cleaned.removed > 0) output.error(`Removed ${cleaned.removed} records that this run had made.`);
+    for (const line of left) output.error(`could not be removed: ${line}`);
   }
-  const counts = countsOf(results);
-  output.log(
-    options.json ? documentOf({ ...options, prefix: session.prefix, results, left }) : `\n${summaryOf(results)}`,
-  );
+  output.log(options.json ? documentOf(session, results, left) : `\n${summaryOf(results)}`);
   if (signal?.aborted) return status.interrupted;
-  return counts.differs > 0 || left.length > 0 ? status.differs : status.conforms;
-}
-
-/** Removes what was made, and tells what is left. */
-async function tidy(session: Session, output: Output): Promise<string[]> {
-  const { removed, left } = await cleanUp(session);
-  if (removed > 0) output.error(`Removed ${removed} records that this run had made.`);
-  for (const line of left) output.error(`could not be removed: ${line}`);
-  return left;
+  return countsOf(results).differs > 0 || left.length > 0 ? status.differs : status.conforms;
 }
 
 if (import.meta.main) {

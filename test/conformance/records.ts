@@ -1,28 +1,86 @@
-import { ensure, idsOf, isRow, isSuccess, listOf, type Row, rowOf } from './expect.ts';
-import { type Answer, type Kind, type Made, once, type Params, type Session } from './session.ts';
-import { CannotTell } from './statement.ts';
+import type { Answer, Kind, Made, Params, Session } from './session.ts';
+import { CannotTell, idsOf, isRefused, isRow, isSuccess, listOf, type Row, rowOf } from './statement.ts';
 
-export const codeOf = (session: Session, name: string) => `${session.prefix}-${name}`;
+/** A record that this run may change. */
+export type Record = Row & { id: number };
+/** A time as the service's parameters take it: a day, a time without offset, a time with it. */
+export type Moment = { day: string; datetime: string; iso: string };
 
-/** The shop account of all that is made, unless it says otherwise. */
-export const userOf = (session: Session) => codeOf(session, 'user');
+/** What a check works with: the service, and records of this run. */
+export type Context = Session & {
+  /** What `make` gives, made at most once in this run. */
+  shared<T>(make: (context: Context) => Promise<T>): Promise<T>;
+  /** A code of this run. */
+  code(name: string): string;
+  /** Creates something, entered in the ledger first. */
+  post(kind: Kind, name: string, params?: Params): Promise<Answer>;
+  /** The record of a kind that many statements share, and the answer to its creation. */
+  one(kind: Kind): Promise<Record>;
+  answer(kind: Kind): Promise<Answer>;
+  /** Another one, for a check that changes or deletes it. */
+  fresh(kind: Kind, name: string, more?: Params): Promise<Record>;
+  /** What is shown at a path. */
+  get(path: string, query?: Params): Promise<Answer>;
+  list(path: string, query?: Params): Promise<Row[]>;
+  /** A record as it is shown alone. */
+  read(kind: Kind, id: unknown): Promise<Row>;
+  /** The service's day, and a time of a day that is so many days before it; negative is after. */
+  today(): Promise<string>;
+  daysAgo(days: number, time: string): Promise<Moment>;
+};
+
+export function openContext(session: Session): Context {
+  const made = new Map<unknown, Promise<unknown>>();
+  const once = <T>(key: unknown, make: () => Promise<T>): Promise<T> => {
+    const known = made.get(key) ?? make();
+    made.set(key, known);
+    return known as Promise<T>;
+  };
+  const dayAt = async (days: number): Promise<[day: string, offset: string]> => {
+    const offset = await context.shared(offsetOf);
+    const [, sign, hours, minutes] = /([+-])(\d\d):?(\d\d)$/.exec(offset) ?? [];
+    const offsetMs = (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
+    const at = new Date(session.now().getTime() + offsetMs - days * 86_400_000);
+    return [at.toISOString().slice(0, 10), offset];
+  };
+  const context: Context = {
+    ...session,
+    shared: (make) => once(make, () => make(context)),
+    code: (name) => `${session.prefix}-${name}`,
+    async post(kind, name, params = {}) {
+      const code = context.code(name);
+      const entry = enter(session, kind, code);
+      const answer = await session.call('POST', `/v1/${kind}`, { form: { [keyOf(kind)]: code, ...params } });
+      noteId(session, entry, answer);
+      return answer;
+    },
+    answer: (kind) =>
+      once(kind, async () => {
+        const [each, more] = given[kind];
+        return context.post(kind, nouns[kind], { ...(await each(context)), ...more?.(context) });
+      }),
+    one: async (kind) => createdBy(session, await context.answer(kind)),
+    fresh: async (kind, name, more = {}) =>
+      createdBy(session, await context.post(kind, name, { ...(await given[kind][0](context)), ...more })),
+    get: (path, query = {}) => session.call('GET', path, { query }),
+    list: async (path, query) => listOf(await context.get(path, query)),
+    read: async (kind, id) => rowOf(await context.get(`/v1/${kind}/${id}`)),
+    today: async () => (await dayAt(0))[0],
+    async daysAgo(days, time) {
+      const [day, offset] = await dayAt(days);
+      return { day, datetime: `${day} ${time}`, iso: `${day}T${time}${offset}` };
+    },
+  };
+  return context;
+}
 
 /** The parameter that takes the code. Grades have none: their name serves as one. */
 export const keyOf = (kind: Kind) => (kind === 'user_grades' ? 'name' : 'code');
 
-/** Creates something, entered in the ledger first. */
-export async function post(session: Session, kind: Kind, name: string, params: Params = {}) {
-  const code = codeOf(session, name);
-  const entry = enter(session, kind, code);
-  const answer = await session.call('POST', `/v1/${kind}`, { form: { [keyOf(kind)]: code, ...params } });
-  noteId(session, entry, answer);
-  return answer;
-}
-
 /** For a request that creates under a code of this run; each has its entry, as a service may make two of one code. */
-export function enter(session: Session, kind: Kind, code: string): Made {
+export function enter({ ledger }: Session, kind: Kind, code: string): Made {
   const made = { kind, code };
-  session.ledger.push(made);
+  ledger.push(made);
   return made;
 }
 
@@ -31,215 +89,147 @@ export function noteId(session: Session, made: Made, { body }: Answer): void {
   if (isOwn(session, body) && typeof body.id === 'number') made.id = body.id;
 }
 
+/** A wrong id in an answer must not lead to a record of the shop's. */
+const isOwn = ({ prefix }: Session, row: unknown): row is Row =>
+  isRow(row) && Object.values(row).some((value) => typeof value === 'string' && value.includes(prefix));
+
 /** What was created, as something else is asked about it. @throws CannotTell where it was not. */
-export function createdBy(session: Session, answer: Answer): Row & { id: number } {
-  if (isSuccess(answer) && !isOwn(session, answer.body)) {
+export function createdBy(session: Session, answer: Answer): Record {
+  if (isSuccess(answer) && !isOwn(session, answer.body))
     throw new CannotTell(`needs a record whose answer shows its code, so that no other is changed: ${answer.told}`);
-  }
   return addedBy(answer);
 }
 
 /** A sub-order that was added: what shows no code, but lies in an order of this run. */
-export function addedBy(answer: Answer): Row & { id: number } {
+export function addedBy(answer: Answer): Record {
   const { body } = answer;
   if (isSuccess(answer) && isRow(body) && typeof body.id === 'number') return { ...body, id: body.id };
   throw new CannotTell(`needs a record that could not be made: ${answer.told}`);
 }
 
-/** A wrong id in an answer must not lead to a record of the shop's. */
-export const isOwn = (session: Session, row: unknown): row is Row =>
-  isRow(row) && Object.values(row).some((value) => typeof value === 'string' && value.includes(session.prefix));
-
-/** A time as the service's parameters take it: a day, a time without offset, a time with it. */
-export type Moment = { day: string; datetime: string; iso: string };
-
-export type Clock = {
-  /** A time of day, that many days before the service's today; negative is after. */
-  daysAgo(days: number, time: string): Moment;
-  today(): string;
-};
-
-/** Days and times in the service's zone, by the offset of a timestamp that it shows. */
-export async function clockOf(session: Session): Promise<Clock> {
-  const offset = await offsetOf(session);
-  const [, sign, hours, minutes] = /([+-])(\d\d):?(\d\d)$/.exec(offset) ?? [];
-  const offsetMs = (sign === '-' ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * 60_000;
-  const dayAt = (days: number) =>
-    new Date(session.now().getTime() + offsetMs - days * 86_400_000).toISOString().slice(0, 10);
-  return {
-    today: () => dayAt(0),
-    daysAgo(days, time) {
-      const day = dayAt(days);
-      return { day, datetime: `${day} ${time}`, iso: `${day}T${time}${offset}` };
-    },
-  };
-}
-
-/** The moment of `daysAgo` as a parameter takes it. */
-export const isoOf = (days: number, time: string) => async (session: Session) =>
-  (await clockOf(session)).daysAgo(days, time).iso;
-
 /** The offset in which the service shows its times; it is looked for without writing first. */
-const offsetOf = once(async (session) => {
-  const { body: overview } = await session.call('GET', '/v1/reviews/overview');
+async function offsetOf(context: Context): Promise<string> {
+  const { get, post } = context;
+  const { body: overview } = await get('/v1/reviews/overview');
   const found = offsetIn(isRow(overview) ? overview.last_review_created_at : undefined);
   if (found) return found;
-  const { body } = await session.call('GET', '/v1/user_grades', { query: { limit: 1 } });
+  const { body } = await get('/v1/user_grades', { limit: 1 });
   const listed = offsetIn(Array.isArray(body) && isRow(body[0]) ? body[0].created_at : undefined);
   if (listed) return listed;
-  const offset = offsetIn(createdBy(session, await post(session, 'user_grades', 'clock')).created_at);
+  const offset = offsetIn(createdBy(context, await post('user_grades', 'clock')).created_at);
   if (offset) return offset;
   throw new CannotTell('needs a timestamp of the service that shows its offset');
-});
+}
 
 function offsetIn(time: unknown): string | undefined {
   const [, offset] = /T[\d:.]+(Z|[+-]\d\d:?\d\d)$/.exec(typeof time === 'string' ? time : '') ?? [];
   return offset === 'Z' ? '+00:00' : offset;
 }
 
-export const orderParams = async (session: Session): Promise<Params> => ({
-  created_at: await isoOf(1, '12:00:00')(session),
+/** The moment of `daysAgo` as a parameter takes it. */
+export const isoOf =
+  (days: number, time: string) =>
+  async ({ daysAgo }: Context) =>
+    (await daysAgo(days, time)).iso;
+
+export const orderParams = async (context: Context): Promise<Params> => ({
+  created_at: await isoOf(1, '12:00:00')(context),
   total_price: 12_300,
-  user_code: userOf(session),
-  user_name: userOf(session),
+  user_code: context.code('user'),
+  user_name: context.code('user'),
 });
 
-type Given = (session: Session) => Params | Promise<Params>;
+export const productCodeOf = ({ settings, code }: Context) => settings.productCode ?? code('product');
 
-/**
- * Records of a kind: `one` that many statements share, `answer`, the answer to its creation, and `fresh`, others for checks
- * that change or delete them.
- *
- * @param noun what the code of `one` ends with. @param given what each of them has. @param more what `one` has beside it.
- */
-function makerOf(kind: Kind, noun: string, given: Given, more: Given = () => ({})) {
-  const answer = once(async (session) =>
-    post(session, kind, noun, { ...(await given(session)), ...(await more(session)) }),
-  );
-  return {
-    answer,
-    one: async (session: Session) => createdBy(session, await answer(session)),
-    fresh: async (session: Session, name: string, other: Params = {}) =>
-      createdBy(session, await post(session, kind, name, { ...(await given(session)), ...other })),
-  };
-}
-
-export const productCodeOf = (session: Session) => session.settings.productCode ?? codeOf(session, 'product');
-
-export const reviewParams = (session: Session): Params => ({
-  product_code: productCodeOf(session),
+export const reviewParams = (context: Context): Params => ({
+  product_code: productCodeOf(context),
   message: 'A conformance test. It will be removed.',
   score: 4,
-  user_code: userOf(session),
+  user_code: context.code('user'),
   user_name: 'Conformance',
 });
 
-export const records = {
+/** What the spec calls a record. The code of the one that statements share ends with it. */
+export const nouns = { orders: 'order', categories: 'category', user_grades: 'user grade', reviews: 'review' } as const;
+
+/** What each record has, and what the one that statements share has beside it. */
+const given: Readonly<{
+  [K in Kind]: [each: (at: Context) => Params | Promise<Params>, more?: (at: Context) => Params];
+}> = {
   // The address is reserved for examples, so that no mail can reach anybody.
-  orders: makerOf('orders', 'order', orderParams, () => ({
-    ...{ user_phone: '000-0000-0000', user_email: 'nobody@example.invalid' },
-  })),
-  categories: makerOf('categories', 'category', () => ({ name: 'Conformance', status: 'hidden' })),
-  user_grades: makerOf('user_grades', 'user grade', () => ({ icon_url: 'https://example.com/grade.png' })),
-  reviews: makerOf('reviews', 'review', reviewParams, (session) => ({
-    tag_name: codeOf(session, 'tag'),
-    'product_options[]': ['Size:L', 'Colour:red'],
-  })),
+  orders: [orderParams, () => ({ user_phone: '000-0000-0000', user_email: 'nobody@example.invalid' })],
+  categories: [() => ({ name: 'Conformance', status: 'hidden' })],
+  user_grades: [() => ({ icon_url: 'https://example.com/grade.png' })],
+  reviews: [reviewParams, ({ code }) => ({ tag_name: code('tag'), 'product_options[]': ['Size:L', 'Colour:red'] })],
 };
 
 /** The service's id of the product; only a review of it tells. */
-export async function productIdOf(session: Session): Promise<number> {
-  const { product_id: id } = await records.reviews.one(session);
+export async function productIdOf({ one }: Context): Promise<number> {
+  const { product_id: id } = await one('reviews');
   if (typeof id === 'number') return id;
   throw new CannotTell('needs a product_id, and the review of the product shows none');
 }
 
 /** What a sub-order is made of; the product is the review's. */
-export const subOrderParams = async (session: Session): Promise<Params> => {
-  const clock = await clockOf(session);
-  return {
-    product_id: await productIdOf(session),
-    price: 12_300,
-    status: 'delivery_finished',
-    delivery_started_at: clock.daysAgo(1, '13:00:00').iso,
-    delivered_at: clock.daysAgo(0, '00:00:00').iso,
-    invoice: 'INV-1',
-    delivery_service: 'Post',
-    'product_options[]': ['Size:L', 'Colour:red'],
-  };
-};
+export const subOrderParams = async (context: Context): Promise<Params> => ({
+  product_id: await productIdOf(context),
+  price: 12_300,
+  status: 'delivery_finished',
+  delivery_started_at: await isoOf(1, '13:00:00')(context),
+  delivered_at: await isoOf(0, '00:00:00')(context),
+  invoice: 'INV-1',
+  delivery_service: 'Post',
+  'product_options[]': ['Size:L', 'Colour:red'],
+});
 
 /** What has sub-orders has no e-mail and no phone, so that no review request can go out for it. */
-export const orderOfSubOrder = once((session) => records.orders.fresh(session, 'order-of-sub-order'));
-
+export const orderOfSubOrder = ({ fresh }: Context) => fresh('orders', 'order-of-sub-order');
 /** The answer to adding a sub-order to this run's order; it goes with the order. */
-export const subOrderAnswer = once(async (session) => {
-  const { id } = await orderOfSubOrder(session);
-  return session.call('POST', `/v1/orders/${id}/sub_orders`, { form: await subOrderParams(session) });
-});
-export const aSubOrder = async (session: Session) => addedBy(await subOrderAnswer(session));
+export async function subOrderAnswer(context: Context): Promise<Answer> {
+  const { id } = await context.shared(orderOfSubOrder);
+  return context.call('POST', `/v1/orders/${id}/sub_orders`, { form: await subOrderParams(context) });
+}
+export const aSubOrder = async ({ shared }: Context) => addedBy(await shared(subOrderAnswer));
 
 /** A sub-order as the order's detail shows it. */
-export async function readSubOrder(session: Session, orderId: unknown, id: unknown): Promise<Row | undefined> {
-  const { sub_orders: all } = await rowOf(await session.call('GET', `/v1/orders/${orderId}`));
+export async function readSubOrder({ read }: Context, orderId: unknown, id: unknown): Promise<Row | undefined> {
+  const { sub_orders: all } = await read('orders', orderId);
   return Array.isArray(all) ? all.filter(isRow).find((one) => one.id === id) : undefined;
 }
 
-export async function listed(session: Session, path: string, query: Params = {}): Promise<Row[]> {
-  return listOf(await session.call('GET', path, { query }));
-}
-
 /** Of the first hundred that are listed the one with the fewest nulls: it shows most. */
-export async function fullestListed(session: Session, path: string): Promise<Row> {
-  const rows = await listed(session, path, { limit: 100 });
-  const first = fullestOf(rows);
+export async function fullestListed({ list }: Context, path: string): Promise<Row> {
+  const nulls = (row: Row) => Object.values(row).filter((value) => value === null).length;
+  const [first] = (await list(path, { limit: 100 })).toSorted((one, other) => nulls(one) - nulls(other));
   if (first) return first;
   throw new CannotTell(`the service lists nothing at ${path}`);
 }
 
-export function fullestOf(rows: readonly Row[]): Row | undefined {
-  const nulls = (row: Row) => Object.values(row).filter((value) => value === null).length;
-  return rows.toSorted((one, other) => nulls(one) - nulls(other))[0];
-}
-
 /** Whether the list under these parameters holds the record. */
-export async function holds(session: Session, path: string, query: Params, record: Row): Promise<boolean> {
-  return idsOf(await listed(session, path, { limit: 100, ...query })).includes(record.id);
-}
+export const holds = async ({ list }: Context, path: string, query: Params, { id }: Row): Promise<boolean> =>
+  idsOf(await list(path, { limit: 100, ...query })).includes(id);
 
 /** Whether reading it again gives no such record any more. */
-export async function isGone(session: Session, path: string, id: unknown): Promise<void> {
-  const answer = await session.call('GET', `${path}/${id}`);
-  ensure(!isSuccess(answer), answer.told, 'that it is gone');
-}
+export const isGone = async ({ get }: Context, path: string, id: unknown): Promise<void> =>
+  isRefused(await get(`${path}/${id}`), 'that it is gone');
 
 /** A record of this run, read by its id. */
-export async function detailOf(
-  session: Session,
-  path: string,
-  one: (session: Session) => Promise<{ id: number }>,
-): Promise<Row> {
-  const { id } = await one(session);
-  return rowOf(await session.call('GET', `${path}/${id}`));
-}
+export const detailOf =
+  (kind: Kind) =>
+  async ({ one, read }: Context): Promise<Row> =>
+    read(kind, (await one(kind)).id);
 
 /** One more than a review list has pages. */
 export const manyCount = 31;
-
-/** The account of those that are made in numbers. */
-export const manyUser = (session: Session) => codeOf(session, 'many');
-
-/** So many reviews, a second apart, two days ago. */
-export const manyReviews = once(async (session) => {
-  const clock = await clockOf(session);
+/** So many reviews of one account, a second apart, two days ago. */
+export async function manyReviews({ code, daysAgo, fresh }: Context): Promise<(Record & { at: Moment })[]> {
   const all = [];
   for (let index = 0; index < manyCount; index += 1) {
-    const at = clock.daysAgo(2, `12:00:${String(index).padStart(2, '0')}`);
-    const of = { user_code: manyUser(session), created_at: at.iso };
-    all.push({ ...(await records.reviews.fresh(session, `many-${index}`, of)), at });
+    const at = await daysAgo(2, `12:00:${String(index).padStart(2, '0')}`);
+    all.push({ ...(await fresh('reviews', `many-${index}`, { user_code: code('many'), created_at: at.iso })), at });
   }
   return all;
-});
+}
 
 /** Why nothing can be told of images. */
 export const noImage = 'the service stored no image: give one that it can load by --image-url';

@@ -1,3 +1,4 @@
+import { type Context, openContext } from './records.ts';
 import type { Session } from './session.ts';
 import { CannotTell, type Chapter, Differs, type Outcome, type Statement } from './statement.ts';
 
@@ -9,12 +10,13 @@ export async function runChapters(
   chapters: readonly Chapter[],
   tell: (result: Result) => void = () => {},
 ): Promise<Result[]> {
+  const context = openContext(session);
   const results: Result[] = [];
   for (const { name, statements } of chapters) {
     for (const statement of statements) {
       if (session.settings.signal?.aborted) return results;
       const { section, says } = statement;
-      const result = { chapter: name, section, says, outcome: await outcomeOf(session, statement) };
+      const result = { chapter: name, section, says, outcome: await outcomeOf(context, statement) };
       results.push(result);
       tell(result);
     }
@@ -22,9 +24,9 @@ export async function runChapters(
   return results;
 }
 
-async function outcomeOf(session: Session, { check }: Statement): Promise<Outcome> {
+async function outcomeOf(context: Context, { check }: Statement): Promise<Outcome> {
   try {
-    await check(session);
+    await check(context);
     return { kind: 'holds' };
   } catch (error) {
     if (error instanceof Differs) return { kind: 'differs', found: error.found, expected: error.expected };
@@ -33,15 +35,14 @@ async function outcomeOf(session: Session, { check }: Statement): Promise<Outcom
   }
 }
 
-function reasonOf(error: unknown): string {
+/** The message of an error, with that of its cause. */
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? `${error.message} (${error.cause.message})` : error.message;
 }
 
-export type Counts = Record<Outcome['kind'], number>;
-
-export function countsOf(results: readonly Result[]): Counts {
-  const counts: Counts = { holds: 0, differs: 0, 'cannot tell': 0 };
+export function countsOf(results: readonly Result[]) {
+  const counts = { holds: 0, differs: 0, 'cannot tell': 0 };
   for (const { outcome } of results) counts[outcome.kind] += 1;
   return counts;
 }
@@ -50,23 +51,11 @@ export function countsOf(results: readonly Result[]): Counts {
 export function linesOf(result: Result, before: Result | undefined): string[] {
   const { chapter, section, says, outcome } = result;
   const isNew = before?.chapter !== chapter || before.section !== section;
-  return [
-    ...(isNew ? ['', `${chapter}: ${section}`] : []),
-    `  ${outcome.kind.padEnd(11)}  ${says}`,
-    ...detailOf(outcome),
-  ];
-}
-
-function detailOf(outcome: Outcome): string[] {
+  const lines = [...(isNew ? ['', `${chapter}: ${section}`] : []), `  ${outcome.kind.padEnd(11)}  ${says}`];
   const indent = ' '.repeat(15);
-  switch (outcome.kind) {
-    case 'holds':
-      return [];
-    case 'differs':
-      return [`${indent}found ${outcome.found}, expected ${outcome.expected}`];
-    case 'cannot tell':
-      return [`${indent}${outcome.reason}`];
-  }
+  if (outcome.kind === 'differs') lines.push(`${indent}found ${outcome.found}, expected ${outcome.expected}`);
+  if (outcome.kind === 'cannot tell') lines.push(`${indent}${outcome.reason}`);
+  return lines;
 }
 
 /** What differs once more, so that nobody has to look for it among hundreds, and the counts. */
@@ -81,16 +70,10 @@ export function summaryOf(results: readonly Result[]): string {
 }
 
 /** The document of `--json`. */
-export function documentOf(run: {
-  url: string;
-  prefix: string;
-  results: readonly Result[];
-  left: readonly string[];
-}): string {
-  const { url, prefix, results, left } = run;
+export function documentOf({ settings, prefix }: Session, results: readonly Result[], left: readonly string[]): string {
   const statements = results.map(({ outcome, ...statement }) => {
     const { kind, ...detail } = outcome;
     return { ...statement, outcome: kind, ...detail };
   });
-  return JSON.stringify({ url, prefix, counts: countsOf(results), statements, left }, undefined, 2);
+  return JSON.stringify({ url: settings.url, prefix, counts: countsOf(results), statements, left }, undefined, 2);
 }

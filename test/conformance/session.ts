@@ -1,16 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isSuccess } from './expect.ts';
-import { CannotTell } from './statement.ts';
+import { CannotTell, isSuccess } from './statement.ts';
 
 /** Parameters of a query or a form; a list repeats its name. */
 export type Params = Readonly<Record<string, string | number | readonly (string | number)[]>>;
-
-export type Sent = {
-  query?: Params | undefined;
-  form?: Params | undefined;
-  signal?: AbortSignal | undefined;
-};
+export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
+/** `token: 'none'` leaves it out; `afterEnd` sends although the run was ended. */
+export type Sent = { query?: Params; form?: Params; token?: 'none'; afterEnd?: boolean };
 
 export type Answer = {
   status: number;
@@ -21,60 +17,6 @@ export type Answer = {
   /** What was asked and answered, in one line, without the token. */
   told: string;
 };
-
-const timeoutMs = 30_000;
-const mostRepeats = 10;
-const longestWaitSeconds = 120;
-
-/** One request; while the answer is 429, or 503 with `Retry-After`, it waits as told and asks again. */
-export async function send(base: string, method: string, path: string, sent: Sent): Promise<Answer> {
-  for (let repeats = 0; ; repeats += 1) {
-    // A write that is under way is awaited, so that it is known what it made.
-    const answer = await sendOnce(base, method, path, method === 'GET' ? sent : { ...sent, signal: undefined });
-    const waitSeconds = waitOf(answer);
-    if (waitSeconds === undefined || waitSeconds > longestWaitSeconds || repeats >= mostRepeats) return answer;
-    await delay(waitSeconds * 1000, undefined, { signal: sent.signal });
-  }
-}
-
-async function sendOnce(base: string, method: string, path: string, sent: Sent): Promise<Answer> {
-  const { query, form, signal } = sent;
-  const url = new URL(`${base.replace(/\/+$/, '')}${path}`);
-  for (const [name, value] of pairsOf(query ?? {})) url.searchParams.append(name, value);
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const response = await fetch(url, {
-    method,
-    redirect: 'manual',
-    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    ...(form && { body: new URLSearchParams(pairsOf(form)) }),
-  });
-  const text = await response.text();
-  const { status, headers } = response;
-  url.searchParams.delete('access_token');
-  const told = `${method} ${path}${decodeURIComponent(url.search)} answered ${status} ${text.slice(0, 160)}`.trim();
-  return { status, headers, text, body: parsedJson(text), told };
-}
-
-function pairsOf(params: Params): [string, string][] {
-  return Object.entries(params).flatMap(([name, value]) =>
-    (typeof value === 'object' ? value : [value]).map((one): [string, string] => [name, String(one)]),
-  );
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function waitOf({ status, headers }: Answer): number | undefined {
-  const told = headers.get('retry-after');
-  if (status !== 429 && !(status === 503 && told !== null)) return undefined;
-  const seconds = Number(told ?? 1);
-  return Number.isNaN(seconds) ? 1 : Math.max(seconds, 1);
-}
 
 export type Settings = {
   url: string;
@@ -99,63 +41,61 @@ export type Session = {
   ledger: Made[];
   /** The service's clock, by the `Date` header of its first answer. */
   now(): Date;
-  call(method: Method, path: string, sent?: Sending): Promise<Answer>;
+  call(method: Method, path: string, sent?: Sent): Promise<Answer>;
   /** `POST /oauth/token` with exactly these fields. */
   requestToken(form: Params): Promise<Answer>;
-  /** What `make` gives, made at most once in this run. */
-  shared<T>(make: (session: Session) => Promise<T>): Promise<T>;
   /** Asks until it is there. @throws CannotTell after `waitSeconds`. */
   until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T>;
 };
 
-/** What `make` gives, made at most once in a run. */
-export const once =
-  <T>(make: (session: Session) => Promise<T>) =>
-  (session: Session): Promise<T> =>
-    session.shared(make);
-
-/** `token: 'none'` leaves it out; `afterEnd` sends although the run was ended. */
-export type Sending = Omit<Sent, 'signal'> & { token?: 'none'; afterEnd?: boolean };
-
-export type Method = 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-
+const timeoutMs = 30_000;
+const mostRepeats = 10;
+const longestWaitSeconds = 120;
 const pollEveryMs = 250;
 const mostRenewals = 1;
 
 /** Gets a token. @throws Error where the service cannot be reached or gives none. */
 export async function openSession(settings: Settings): Promise<Session> {
   const { url, clientId, clientSecret, signal } = settings;
-  const requestToken = (form: Params) => send(url, 'POST', '/oauth/token', { form, signal });
+  /** While the answer is 429, or 503 with `Retry-After`, it waits as told and asks again. */
+  const send = async (method: Method, path: string, sent: Sent): Promise<Answer> => {
+    const until = sent.afterEnd ? undefined : signal;
+    for (let repeats = 0; ; repeats += 1) {
+      // A write that is under way is awaited, so that it is known what it made.
+      const answer = await sendOnce(url, method, path, sent, method === 'GET' ? until : undefined);
+      const waitSeconds = waitOf(answer);
+      if (waitSeconds === undefined || waitSeconds > longestWaitSeconds || repeats >= mostRepeats) return answer;
+      await delay(waitSeconds * 1000, undefined, { signal: until });
+    }
+  };
+  const requestToken = (form: Params) => send('POST', '/oauth/token', { form });
   const freshToken = async () => {
     const client = { client_id: clientId, client_secret: clientSecret };
     const answer = await requestToken({ grant_type: 'client_credentials', ...client });
     return { answer, token: tokenOf(answer) };
   };
-  const first = await freshToken();
-  let { token } = first;
-  const skewMs = skewOf(first.answer);
-  const made = new Map<unknown, Promise<unknown>>();
+  let { answer: first, token } = await freshToken();
+  const date = Date.parse(first.headers.get('date') ?? '');
+  const skewMs = Number.isNaN(date) ? 0 : date - Date.now();
 
-  const session: Session = {
+  return {
     settings,
     prefix: `conf-${Date.now().toString(36)}${randomBytes(3).toString('hex')}`,
     ledger: [],
     now: () => new Date(Date.now() + skewMs),
     requestToken,
     async call(method, path, sent = {}) {
-      refuseEmptyCode(path, sent);
-      const until = sent.afterEnd ? undefined : signal;
-      if (sent.token === 'none') return send(url, method, path, { ...sent, signal: until });
+      // Without a code, or with an empty one, the same path may list, change or delete something else.
+      if (sent.query?.code === '' || sent.form?.code === '' || path.endsWith('/'))
+        throw new Error(`an empty code or id: ${path}`);
+      if (sent.token === 'none') return send(method, path, sent);
       for (let renewals = 0; ; renewals += 1) {
-        const answer = await send(url, method, path, { ...withToken(sent, token), signal: until });
+        // "in the access_token parameter (form body or query string)"
+        const where = sent.form ? 'form' : 'query';
+        const answer = await send(method, path, { ...sent, [where]: { ...sent[where], access_token: token } });
         if (answer.status !== 401 || renewals >= mostRenewals) return answer;
         token = (await freshToken()).token;
       }
-    },
-    shared<T>(make: (session: Session) => Promise<T>): Promise<T> {
-      const known = made.get(make) ?? make(session);
-      made.set(make, known);
-      return known as Promise<T>;
     },
     async until(what, ask) {
       const end = performance.now() + settings.waitSeconds * 1000;
@@ -167,29 +107,49 @@ export async function openSession(settings: Settings): Promise<Session> {
       }
     },
   };
-  return session;
 }
 
-/** Without a code, or with an empty one, the same path may list, change or delete something else. */
-function refuseEmptyCode(path: string, { query, form }: Sending): void {
-  if (query?.code === '' || form?.code === '' || path.endsWith('/')) throw new Error(`an empty code or id: ${path}`);
+async function sendOnce(base: string, method: Method, path: string, { query, form }: Sent, signal?: AbortSignal) {
+  const url = new URL(`${base.replace(/\/+$/, '')}${path}`);
+  for (const [name, value] of pairsOf(query ?? {})) url.searchParams.append(name, value);
+  const timeout = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+    ...(form && { body: new URLSearchParams(pairsOf(form)) }),
+  });
+  const text = await response.text();
+  const { status, headers } = response;
+  url.searchParams.delete('access_token');
+  const told = `${method} ${path}${decodeURIComponent(url.search)} answered ${status} ${text.slice(0, 160)}`.trim();
+  return { status, headers, text, body: parsedJson(text), told };
 }
 
-/** "in the access_token parameter (form body or query string)" */
-function withToken(sent: Sending, token: string): Sent {
-  if (sent.form) return { ...sent, form: { ...sent.form, access_token: token } };
-  return { ...sent, query: { ...sent.query, access_token: token } };
+const pairsOf = (params: Params): [string, string][] =>
+  Object.entries(params).flatMap(([name, value]) =>
+    (typeof value === 'object' ? value : [value]).map((one): [string, string] => [name, String(one)]),
+  );
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function waitOf({ status, headers }: Answer): number | undefined {
+  const told = headers.get('retry-after');
+  if (status !== 429 && !(status === 503 && told !== null)) return undefined;
+  const seconds = Number(told ?? 1);
+  return Number.isNaN(seconds) ? 1 : Math.max(seconds, 1);
 }
 
 function tokenOf({ status, body, told }: Answer): string {
   const { access_token: token } = Object(body);
   if (status < 300 && typeof token === 'string' && token !== '') return token;
   throw new Error(`no access_token: ${told}`);
-}
-
-function skewOf({ headers }: Answer): number {
-  const date = Date.parse(headers.get('date') ?? '');
-  return Number.isNaN(date) ? 0 : date - Date.now();
 }
 
 /** What can be made; deleting goes in this order, so that nothing is deleted along with another. */
@@ -209,20 +169,19 @@ export async function cleanUp(session: Session): Promise<{ removed: number; left
   let removed = 0;
   for (const kind of kinds) {
     for (const made of session.ledger.filter((one) => one.kind === kind).reverse()) {
+      const name = `${kind} ${made.id ?? ''} ${made.code}`.replace('  ', ' ');
       try {
         const answer = await remove(session, made);
         if (answer && isSuccess(answer)) removed += 1;
-        else if (answer && answer.status !== 404) left.push(`${nameOf(made)}: ${answer.told}`);
+        else if (answer && answer.status !== 404) left.push(`${name}: ${answer.told}`);
       } catch (error) {
-        left.push(`${nameOf(made)}: ${error instanceof Error ? error.message : String(error)}`);
+        left.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
       }
     }
   }
   session.ledger.length = 0;
   return { removed, left };
 }
-
-const nameOf = ({ kind, code, id }: Made) => `${kind} ${id ?? ''} ${code}`.replace('  ', ' ');
 
 async function remove(session: Session, { kind, code, id }: Made): Promise<Answer | undefined> {
   if (id !== undefined) return session.call('DELETE', `/v1/${kind}/${id}`, { afterEnd: true });

@@ -1,6 +1,6 @@
-import { ensure, isRow, isSame, type Row, show, succeeds } from './expect.ts';
-import type { Answer, Params, Session } from './session.ts';
-import { CannotTell, type Check, Differs, inSection, type Statement } from './statement.ts';
+import type { Context } from './records.ts';
+import type { Answer, Params } from './session.ts';
+import * as is from './statement.ts';
 
 const isText = (value: unknown) => typeof value === 'string';
 const isInteger = (value: unknown) => Number.isInteger(value);
@@ -10,7 +10,7 @@ const isTime = (value: unknown) =>
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:?\d\d$/.test(value) &&
   !Number.isNaN(Date.parse(value));
 /** `cents` and the code of a currency (Resources, Money object). */
-const isMoney = (value: unknown) => isRow(value) && isInteger(value.cents) && isText(value.currency_iso);
+const isMoney = (value: unknown) => is.isRow(value) && isInteger(value.cents) && isText(value.currency_iso);
 
 /** The types of the spec's tables. Each may be followed by ` or null` or by `, or absent`. */
 const kinds = {
@@ -23,9 +23,9 @@ const kinds = {
   datetime: isTime,
   'money object': isMoney,
   array: Array.isArray,
-  'array of objects': (value: unknown) => Array.isArray(value) && value.every(isRow),
+  'array of objects': (value: unknown) => Array.isArray(value) && value.every(is.isRow),
   'array of string': (value: unknown) => Array.isArray(value) && value.every(isText),
-  'object, string to string': (value: unknown) => isRow(value) && Object.values(value).every(isText),
+  'object, string to string': (value: unknown) => is.isRow(value) && Object.values(value).every(isText),
 } as const satisfies Record<string, (value: unknown) => boolean>;
 
 export type Kind = `${keyof typeof kinds}${'' | ' or null' | ', or absent'}`;
@@ -49,12 +49,12 @@ export function fieldStatements(
   section: string,
   of: string,
   table: FieldTable,
-  sample: (session: Session) => Promise<Row>,
-): Statement[] {
+  sample: (context: Context) => Promise<is.Row>,
+): is.Statement[] {
   const ofField = (kind: Kind, field: string) =>
-    inSection(section)(`${of} has ${field}: ${kind}`, async (session) => {
-      const found = (await session.shared(sample))[field];
-      ensure(isOf(kind, found), `${field} ${show(found)}`, kind);
+    is.inSection(section)(`${of} has ${field}: ${kind}`, async ({ shared }) => {
+      const found = (await shared(sample))[field];
+      is.ensure(isOf(kind, found), `${field} ${is.show(found)}`, kind);
     });
   return table.flatMap(([kind, fields]) => fields.split(' ').map((field) => ofField(kind, field)));
 }
@@ -64,7 +64,7 @@ type Value = string | number | readonly string[];
 /** A row of a parameter table. `shownAs` is the field that shows it, `as` what it shows if not the same value. */
 export type Parameter = {
   name: string;
-  value: Value | ((session: Session) => Promise<Value>);
+  value: Value | ((context: Context) => Value | Promise<Value>);
   shownAs?: string;
   as?: (found: unknown, sent: Value) => boolean;
   note?: string;
@@ -79,25 +79,26 @@ export type Parameter = {
  *   `read` shows the record afterwards.
  */
 export function parameterStatements(
-  says: (says: string, check: Check) => Statement,
+  says: is.Says,
   table: {
     operation: string;
     parameters: readonly Parameter[];
-    write: (session: Session, name: string, params: Params) => Promise<Answer>;
-    read: (session: Session, answer: Answer) => Promise<Row>;
+    write: (context: Context, name: string, params: Params) => Promise<Answer>;
+    read: (context: Context, answer: Answer) => Promise<is.Row>;
   },
-): Statement[] {
+): is.Statement[] {
   return table.parameters.map(({ name, value, shownAs, as, note, absentWhere }, index) => {
     const shown = shownAs === undefined ? 'is taken' : `is shown as ${shownAs}`;
-    return says(`${table.operation}: ${name} ${shown}${note ? ` (${note})` : ''}`, async (session) => {
-      const sent = typeof value === 'function' ? await value(session) : value;
-      const answer = await table.write(session, `${name.replace('[]', '')}-${index}`, { [name]: sent });
-      succeeds(answer);
+    return says(`${table.operation}: ${name} ${shown}${note ? ` (${note})` : ''}`, async (context) => {
+      const sent = typeof value === 'function' ? await value(context) : value;
+      const answer = await table.write(context, `${name.replace('[]', '')}-${index}`, { [name]: sent });
+      is.succeeds(answer);
       if (shownAs === undefined) return;
-      const found = (await table.read(session, answer))[shownAs];
-      if (found === undefined && absentWhere) throw new CannotTell(absentWhere);
-      if (as === undefined) isSame(shownAs, found, sent);
-      else if (!as(found, sent)) throw new Differs(`${shownAs} ${show(found)}`, `what stands for ${show(sent)}`);
+      const found = (await table.read(context, answer))[shownAs];
+      if (found === undefined && absentWhere) throw new is.CannotTell(absentWhere);
+      if (as === undefined) is.isSame(shownAs, found, sent);
+      else if (!as(found, sent))
+        throw new is.Differs(`${shownAs} ${is.show(found)}`, `what stands for ${is.show(sent)}`);
     });
   });
 }

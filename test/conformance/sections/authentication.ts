@@ -1,40 +1,39 @@
-import { ensure, isRow, isSuccess } from '../expect.ts';
-import { aSubOrder, codeOf, enter, keyOf, orderOfSubOrder, records, subOrderParams } from '../records.ts';
+import { aSubOrder, type Context, enter, keyOf, nouns, orderOfSubOrder, subOrderParams } from '../records.ts';
 import type { Resource } from '../resource.ts';
-import type { Method, Params, Session } from '../session.ts';
-import { inSection, type Statement } from '../statement.ts';
-import { category } from './categories.ts';
+import type { Method, Params } from '../session.ts';
+import { ensure, inSection, isRefused, isRow, type Statement } from '../statement.ts';
+import { category, userGrade } from './catalog.ts';
 import { order } from './orders.ts';
-import { review } from './review-writing.ts';
-import { userGrade } from './user-grades.ts';
+import { review } from './reviews.ts';
 
-type Sent = { path: string; params: Params };
 /** An operation of the spec, with a path and parameters under which it would succeed, on records of this run. */
-type Operation = [method: Method, route: string, aim: (session: Session) => Promise<Sent>];
+type Operation = [method: Method, route: string, aim: (context: Context) => Promise<[path: string, params: Params]>];
 
 /** Of one resource, by the code that this run gave it where an answer's id is not needed. */
-function operationsOf({ kind, noun, headings, required, text }: Resource): Operation[] {
+function operationsOf({ kind, headings, required, text }: Resource): Operation[] {
   const path = `/v1/${kind}`;
   const change = { [text.sent]: 'Nobody' };
-  const ofOne = (params: Params) => async (session: Session) => ({
-    ...{ path: `${path}/${(await records[kind].one(session)).id}`, params },
-  });
-  const withCode = (more: Params) => async (session: Session) => {
-    await records[kind].one(session);
-    return { path, params: { code: codeOf(session, noun), ...more } };
-  };
-  const creation = async (session: Session) => {
-    const code = codeOf(session, 'without-token');
+  const ofOne =
+    (params: Params): Operation[2] =>
+    async ({ one }) => [`${path}/${(await one(kind)).id}`, params];
+  const withCode =
+    (more: Params): Operation[2] =>
+    async ({ code, one }) => {
+      await one(kind);
+      return [path, { code: code(nouns[kind]), ...more }];
+    };
+  const creation: Operation[2] = async (context) => {
+    const code = context.code('without-token');
     // In case it makes one.
-    enter(session, kind, code);
-    return { path, params: { ...(await required(session)), [keyOf(kind)]: code } };
+    enter(context, kind, code);
+    return [path, { ...(await required(context)), [keyOf(kind)]: code }];
   };
   const byCode: Operation[] = [
     ['PATCH', `${path} with code`, withCode(change)],
     ['DELETE', `${path} with code`, withCode({})],
   ];
   return [
-    ['GET', path, async () => ({ path, params: {} })],
+    ['GET', path, async () => [path, {}]],
     ['GET', `${path}/:id`, ofOne({})],
     ['POST', path, creation],
     ['PATCH', `${path}/:id`, ofOne(change)],
@@ -44,64 +43,66 @@ function operationsOf({ kind, noun, headings, required, text }: Resource): Opera
 }
 
 const subOrders = '/v1/orders/:order_id/sub_orders';
-const ofSubOrder = (isOne: boolean, params: (session: Session) => Promise<Params>) => async (session: Session) => {
-  const path = `/v1/orders/${(await orderOfSubOrder(session)).id}/sub_orders`;
-  const given = await params(session);
-  return { path: isOne ? `${path}/${(await aSubOrder(session)).id}` : path, params: given };
-};
+const ofSubOrder =
+  (params: Params): Operation[2] =>
+  async (context) => {
+    const { id } = await context.shared(orderOfSubOrder);
+    return [`/v1/orders/${id}/sub_orders/${(await aSubOrder(context)).id}`, params];
+  };
 
 const all: Operation[] = [
-  ['GET', '/v1/reviews/overview', async () => ({ path: '/v1/reviews/overview', params: {} })],
+  ['GET', '/v1/reviews/overview', async () => ['/v1/reviews/overview', {}]],
   ...[order, category, userGrade, review].flatMap(operationsOf),
-  ['POST', subOrders, ofSubOrder(false, subOrderParams)],
-  ['PUT', `${subOrders}/:sub_order_id`, ofSubOrder(true, async () => ({ invoice: 'Nobody' }))],
-  ['DELETE', `${subOrders}/:sub_order_id`, ofSubOrder(true, async () => ({}))],
+  [
+    'POST',
+    subOrders,
+    async (context) => {
+      const { id } = await context.shared(orderOfSubOrder);
+      return [`/v1/orders/${id}/sub_orders`, await subOrderParams(context)];
+    },
+  ],
+  ['PUT', `${subOrders}/:sub_order_id`, ofSubOrder({ invoice: 'Nobody' })],
+  ['DELETE', `${subOrders}/:sub_order_id`, ofSubOrder({})],
 ];
 /** Deletions last. */
 const operations = all.toSorted(([one], [other]) => Number(one === 'DELETE') - Number(other === 'DELETE'));
 
 const says = inSection('Authentication');
-
-const fieldsOf = ({ settings }: Session) => ({
+const fieldsOf = ({ settings }: Context) => ({
   grant_type: 'client_credentials',
   client_id: settings.clientId,
   client_secret: settings.clientSecret,
 });
-
 const hasToken = (body: unknown) => isRow(body) && typeof body.access_token === 'string' && body.access_token !== '';
+async function isGivenNone({ requestToken }: Context, fields: Params): Promise<void> {
+  const { status, body } = await requestToken(fields);
+  ensure(!hasToken(body), `status ${status} with a token`, 'no token');
+}
 
 export const authentication: readonly Statement[] = [
   ...(['grant_type', 'client_id', 'client_secret'] as const).map((field) =>
-    says(`1: no token is given without ${field}`, async (session) => {
-      const { [field]: _, ...rest } = fieldsOf(session);
-      const { status, body } = await session.requestToken(rest);
-      ensure(!hasToken(body), `status ${status} with a token`, 'no token');
+    says(`1: no token is given without ${field}`, async (context) => {
+      const { [field]: _, ...rest } = fieldsOf(context);
+      await isGivenNone(context, rest);
     }),
   ),
-  says('1: no token is given for a wrong client_secret', async (session) => {
-    const fields = { ...fieldsOf(session), client_secret: `${session.prefix}-wrong` };
-    const { status, body } = await session.requestToken(fields);
-    ensure(!hasToken(body), `status ${status} with a token`, 'no token');
-  }),
-  says('1 and 2: grant_type, client_id and client_secret as form fields give access_token in JSON', async (session) => {
-    const { status, body } = await session.requestToken(fieldsOf(session));
+  says('1: no token is given for a wrong client_secret', async (context) =>
+    isGivenNone(context, { ...fieldsOf(context), client_secret: context.code('wrong') }),
+  ),
+  says('1 and 2: grant_type, client_id and client_secret as form fields give access_token in JSON', async (context) => {
+    const { status, body } = await context.requestToken(fieldsOf(context));
     // Not shown in the report: it is good for everything.
     ensure(hasToken(body), `status ${status} without it`, 'access_token: string');
   }),
   ...operations.map(([method, route, aim]) =>
-    says(`3: ${method} ${route} needs the access_token`, async (session) => {
-      const { path, params } = await aim(session);
-      const isForm = method === 'POST' || method === 'PATCH';
-      const answer = await session.call(method, path, {
-        ...(isForm ? { form: params } : { query: params }),
-        token: 'none',
-      });
-      ensure(!isSuccess(answer), answer.told, 'a refusal');
+    says(`3: ${method} ${route} needs the access_token`, async (context) => {
+      const [path, params] = await aim(context);
+      const where = method === 'POST' || method === 'PATCH' ? 'form' : 'query';
+      isRefused(await context.call(method, path, { [where]: params, token: 'none' }), 'a refusal');
     }),
   ),
-  says('3: a token that was not given out is refused', async (session) => {
-    const query = { access_token: `${session.prefix}-none` };
-    const answer = await session.call('GET', '/v1/user_grades', { query, token: 'none' });
-    ensure(!isSuccess(answer), answer.told, 'a refusal');
+  says('3: a token that was not given out is refused', async ({ call, code }) => {
+    const query = { access_token: code('none') };
+    isRefused(await call('GET', '/v1/user_grades', { query, token: 'none' }), 'a refusal');
   }),
 ];

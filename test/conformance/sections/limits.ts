@@ -1,71 +1,57 @@
-import { ensure, idsOf, isRefusal, isRow, isSame, isSuccess, listOf, rowOf, tellsMore } from '../expect.ts';
-import { clockOf, listed, manyCount, manyReviews, manyUser, noImage, post, records, reviewParams } from '../records.ts';
-import type { Kind, Params, Session } from '../session.ts';
-import { CannotTell, inSection, type Statement } from '../statement.ts';
+import { type Context, manyCount, manyReviews, noImage, reviewParams } from '../records.ts';
+import type { Params } from '../session.ts';
+import * as is from '../statement.ts';
 
-const says = inSection('Limits');
+const says = is.inSection('Limits');
 
-async function isNeverOverHundred(session: Session, kind: Kind): Promise<void> {
-  const answer = await session.call('GET', `/v1/${kind}`, { query: { limit: 101 } });
-  if (isRefusal(answer)) return;
-  const { length } = listOf(answer);
-  ensure(length <= 100, `${length} items with limit=101`, 'a refusal, or 100 items at most');
-  if (length < 100 && !tellsMore(answer)) throw new CannotTell(`needs more than 100 records at /v1/${kind}`);
-}
-
-/** No page after the 30th gives what the pages up to it did not. */
-async function thirtyPages(session: Session): Promise<void> {
-  const many = await manyReviews(session);
-  const query: Params = { user_code: manyUser(session), limit: 1 };
-  const [thirtieth] = idsOf(await listed(session, '/v1/reviews', { ...query, page: 30 }));
-  isSame('the review on page 30', thirtieth, many[29]?.id);
-  const answer = await session.call('GET', '/v1/reviews', { query: { ...query, page: 31 } });
-  if (isRefusal(answer)) return;
-  const ids = idsOf(listOf(answer));
-  ensure(!ids.includes(many[manyCount - 1]?.id), 'the 31st review on page 31', 'a refusal, or nothing beyond page 30');
-}
-
-const images = (count: number, { settings }: Session): Params => ({
+const images = (count: number, { settings }: Context): Params => ({
   'image_urls[]': Array.from({ length: count }, (_, index) => `${settings.imageUrl}?${index}`),
 });
 
-/** Five images: refused, or four of them kept. */
-async function fourImages(session: Session): Promise<void> {
-  const answer = await post(session, 'reviews', 'five-images', { ...reviewParams(session), ...images(5, session) });
-  if (isRefusal(answer)) return;
-  ensure(isSuccess(answer), answer.told, 'a refusal, or four images kept');
-  const id = isRow(answer.body) ? answer.body.id : undefined;
-  const count = await session.until(noImage, async () => {
-    const { images: all } = rowOf(await session.call('GET', `/v1/reviews/${id}`));
-    return Array.isArray(all) && all.length > 0 ? all.length : undefined;
-  });
-  ensure(count <= 4, `${count} images`, '4 at most');
-}
-
-/** Two times of creation within one second are shown as the same time. */
-async function isPreciseToSeconds(session: Session, kind: 'orders' | 'reviews'): Promise<void> {
-  const make = kind === 'orders' ? records.orders.fresh : records.reviews.fresh;
-  const clock = await clockOf(session);
-  const shown = [];
-  for (const fraction of ['100', '789']) {
-    const at = clock.daysAgo(1, `12:34:56.${fraction}`).iso;
-    shown.push((await make(session, `precision-${fraction}`, { created_at: at })).created_at);
-  }
-  isSame('created_at of 12:34:56.789', shown[1], shown[0]);
-}
-
-export const limits: readonly Statement[] = [
-  ...(['orders', 'categories', 'user_grades', 'reviews'] as const).map((kind) =>
-    says(`limit (page size) maximum of ${kind}: no page has more than 100`, (session) =>
-      isNeverOverHundred(session, kind),
-    ),
+export const limits: readonly is.Statement[] = [
+  ...['orders', 'categories', 'user_grades', 'reviews'].map((kind) =>
+    says(`limit (page size) maximum of ${kind}: no page has more than 100`, async ({ get }) => {
+      const answer = await get(`/v1/${kind}`, { limit: 101 });
+      if (is.isRefusal(answer)) return;
+      const { length } = is.listOf(answer);
+      is.ensure(length <= 100, `${length} items with limit=101`, 'a refusal, or 100 items at most');
+      const { last = 0, next = 0 } = is.pagesOf(answer);
+      if (length < 100 && last <= 1 && next <= 1) throw new is.CannotTell(`needs more than 100 records at /v1/${kind}`);
+    }),
   ),
-  says('page maximum of the review list: 30', thirtyPages),
-  says('image_urls of review create: at most 4', fourImages),
-  says('image_urls of review create: 4 are taken', async (session) => {
-    await records.reviews.fresh(session, 'four-images', images(4, session));
+  says('page maximum of the review list: 30', async ({ code, get, list, shared }) => {
+    const many = await shared(manyReviews);
+    const query = { user_code: code('many'), limit: 1 };
+    const [thirtieth] = is.idsOf(await list('/v1/reviews', { ...query, page: 30 }));
+    is.isSame('the review on page 30', thirtieth, many[29]?.id);
+    const answer = await get('/v1/reviews', { ...query, page: 31 });
+    if (is.isRefusal(answer)) return;
+    const isShown = is.idsOf(is.listOf(answer)).includes(many[manyCount - 1]?.id);
+    is.ensure(!isShown, 'the 31st review on page 31', 'a refusal, or nothing beyond page 30');
   }),
+  says('image_urls of review create: at most 4', async (context) => {
+    const { get, post, until } = context;
+    const answer = await post('reviews', 'five-images', { ...reviewParams(context), ...images(5, context) });
+    if (is.isRefusal(answer)) return;
+    is.ensure(is.isSuccess(answer), answer.told, 'a refusal, or four images kept');
+    const id = is.isRow(answer.body) ? answer.body.id : undefined;
+    const count = await until(noImage, async () => {
+      const { images: all } = is.rowOf(await get(`/v1/reviews/${id}`));
+      return Array.isArray(all) && all.length > 0 ? all.length : undefined;
+    });
+    is.ensure(count <= 4, `${count} images`, '4 at most');
+  }),
+  says('image_urls of review create: 4 are taken', (context) =>
+    context.fresh('reviews', 'four-images', images(4, context)),
+  ),
   ...(['orders', 'reviews'] as const).map((kind) =>
-    says(`time precision of created_at of ${kind}: seconds`, (session) => isPreciseToSeconds(session, kind)),
+    says(`time precision of created_at of ${kind}: seconds`, async ({ daysAgo, fresh }) => {
+      const shown = [];
+      for (const fraction of ['100', '789']) {
+        const { iso } = await daysAgo(1, `12:34:56.${fraction}`);
+        shown.push((await fresh(kind, `precision-${fraction}`, { created_at: iso })).created_at);
+      }
+      is.isSame('created_at of 12:34:56.789', shown[1], shown[0]);
+    }),
   ),
 ];

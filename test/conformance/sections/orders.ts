@@ -1,22 +1,28 @@
-import { ensure, idsOf, isRow, isSuccess, type Row, rowOf, show, succeeds } from '../expect.ts';
 import {
   addedBy,
   aSubOrder,
-  codeOf,
+  type Context,
   holds,
   isoOf,
-  listed,
   orderOfSubOrder,
   orderParams,
-  post,
-  records,
+  productIdOf,
+  readSubOrder,
+  subOrderAnswer,
   subOrderParams,
-  userOf,
 } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
-import { once, type Session } from '../session.ts';
-import { CannotTell, inSection, type Statement } from '../statement.ts';
-import { type FieldTable, fieldStatements, isAmount, type Parameter, sameSecond } from '../tables.ts';
+import type { Answer, Params } from '../session.ts';
+import * as is from '../statement.ts';
+import {
+  type FieldTable,
+  fieldStatements,
+  isAmount,
+  isPairs,
+  type Parameter,
+  parameterStatements,
+  sameSecond,
+} from '../tables.ts';
 
 const path = '/v1/orders';
 
@@ -27,12 +33,10 @@ const itemFields: FieldTable = [
   ['datetime', 'paid_at updated_at'],
   ['array of objects', 'sub_orders'],
 ];
-
 const itemSubOrderFields: FieldTable = [
   ['integer', 'id product_id'],
   ['string', 'product_code status'],
 ];
-
 const detailFields: FieldTable = [
   ['integer', 'id'],
   ['string', 'code user_code user_email username phone'],
@@ -41,92 +45,77 @@ const detailFields: FieldTable = [
   ['datetime', 'created_at updated_at'],
 ];
 
-/** This run's order in the list. */
-const item = once(async (session) => inList(session, (await records.orders.one(session)).id));
-
-async function itemSubOrder(session: Session): Promise<Row> {
-  await aSubOrder(session);
-  const { sub_orders: all } = await inList(session, (await orderOfSubOrder(session)).id);
-  const [first] = Array.isArray(all) ? all.filter(isRow) : [];
-  if (first) return first;
-  throw new CannotTell('needs an order in the list with a sub-order');
-}
-
-async function inList(session: Session, id: number): Promise<Row> {
-  const rows = await listed(session, path, { usernames: userOf(session), limit: 100 });
-  const found = rows.find((row) => row.id === id);
+async function inList({ code, list }: Context, id: number): Promise<is.Row> {
+  const found = (await list(path, { usernames: code('user'), limit: 100 })).find((row) => row.id === id);
   if (found) return found;
-  throw new CannotTell('the order made is not in the list by `usernames`');
+  throw new is.CannotTell('the order made is not in the list by `usernames`');
+}
+/** This run's order in the list. */
+const item = async (context: Context) => inList(context, (await context.one('orders')).id);
+
+async function itemSubOrder(context: Context): Promise<is.Row> {
+  await aSubOrder(context);
+  const { sub_orders: all } = await inList(context, (await context.shared(orderOfSubOrder)).id);
+  const [first] = Array.isArray(all) ? all.filter(is.isRow) : [];
+  if (first) return first;
+  throw new is.CannotTell('needs an order in the list with a sub-order');
 }
 
-/** The tables of an order; the list shows other fields than the order alone. */
-export const orderTables: Resource['tables'] = {
-  section: 'Resources, Order (detail)',
-  alone: detailFields,
-  listed: { section: 'Resources, Order (list item)', fields: itemFields },
-  listedSample: item,
-};
+const lists = is.inSection('Endpoints, Orders, List orders');
+const othersOrder = ({ code, fresh }: Context) =>
+  fresh('orders', 'order-other', { user_code: code('other'), user_name: code('other') });
 
-const lists = inSection('Endpoints, Orders, List orders');
-
-const othersOrder = once((session) => {
-  const name = codeOf(session, 'other');
-  return records.orders.fresh(session, 'order-other', { user_code: name, user_name: name });
-});
-
-export const orderReading: readonly Statement[] = [
+export const orderReading: readonly is.Statement[] = [
   ...fieldStatements(
     'Resources, Order (list item)',
     'a sub-order in an order of the list',
     itemSubOrderFields,
     itemSubOrder,
   ),
-  lists('paid_on: the orders paid on that day, and no other', async (session) => {
-    const order = await item(session);
-    const { user_code } = order;
-    const ofUser = typeof user_code === 'string' ? { usernames: user_code } : {};
+  lists('paid_on: the orders paid on that day, and no other', async (context) => {
+    const order = await context.shared(item);
+    const ofUser = typeof order.user_code === 'string' ? { usernames: order.user_code } : {};
     const day = String(order.paid_at).slice(0, 10);
     const before = new Date(Date.parse(day) - 86_400_000).toISOString().slice(0, 10);
-    const isOn = (paid_on: string) => holds(session, path, { paid_on, ...ofUser }, order);
-    ensure(await isOn(day), `no order ${order.code} on its day of payment`, 'that order');
-    ensure(!(await isOn(before)), `order ${order.code} on the day before`, 'no such order');
+    const isOn = (paid_on: string) => holds(context, path, { paid_on, ...ofUser }, order);
+    is.ensure(await isOn(day), `no order ${order.code} on its day of payment`, 'that order');
+    is.ensure(!(await isOn(before)), `order ${order.code} on the day before`, 'no such order');
   }),
-  lists('usernames: the orders of shop account names separated by commas, and no other', async (session) => {
-    const [order, other] = [await records.orders.one(session), await othersOrder(session)];
-    const of = async (usernames: string) => idsOf(await listed(session, path, { usernames, limit: 100 }));
-    const [both, ours] = [await of(`${userOf(session)},${codeOf(session, 'other')}`), await of(userOf(session))];
-    ensure(both.includes(order.id) && both.includes(other.id), `orders ${both.join()}`, `${order.id} and ${other.id}`);
-    ensure(ours.includes(order.id), `orders ${ours.join()}`, `order ${order.id}`);
-    ensure(!ours.includes(other.id), `order ${other.id} of another account`, 'only orders of that account');
+  lists('usernames: the orders of shop account names separated by commas, and no other', async (context) => {
+    const { code, list, one, shared } = context;
+    const [order, other] = [await one('orders'), await shared(othersOrder)];
+    const of = async (usernames: string) => is.idsOf(await list(path, { usernames, limit: 100 }));
+    const [both, ours] = [await of(`${code('user')},${code('other')}`), await of(code('user'))];
+    const areThere = both.includes(order.id) && both.includes(other.id);
+    is.ensure(areThere, `orders ${both.join()}`, `${order.id} and ${other.id}`);
+    is.ensure(ours.includes(order.id), `orders ${ours.join()}`, `order ${order.id}`);
+    is.ensure(!ours.includes(other.id), `order ${other.id} of another account`, 'only orders of that account');
   }),
-  inSection('Endpoints, Orders, Get order by code')('an order is got by its code', async (session) => {
-    const { id, code } = await records.orders.one(session);
-    const answer = await session.call('GET', path, { query: { code: String(code) } });
+  is.inSection('Endpoints, Orders, Get order by code')('an order is got by its code', async ({ get, one }) => {
+    const { id, code } = await one('orders');
+    const answer = await get(path, { code: String(code) });
     // The spec shows no path for it; only an order that is found says something.
-    if (isSuccess(answer) && isRow(answer.body) && answer.body.id === id) return;
-    throw new CannotTell(`the spec shows no path for it, and GET ${path}?code= does not give it; name the path`);
+    if (is.isSuccess(answer) && is.isRow(answer.body) && answer.body.id === id) return;
+    throw new is.CannotTell(`the spec shows no path for it, and GET ${path}?code= does not give it; name the path`);
   }),
 ];
 
 const optional: readonly Parameter[] = [
   { name: 'created_at', value: isoOf(2, '01:02:03'), shownAs: 'created_at', as: sameSecond },
   { name: 'total_price', value: 45_600, shownAs: 'total_price', as: isAmount },
-  { name: 'user_code', value: async (session) => codeOf(session, 'buyer'), shownAs: 'user_code' },
+  { name: 'user_code', value: ({ code }) => code('buyer'), shownAs: 'user_code' },
   { name: 'user_name', value: 'Kim', shownAs: 'username' },
   { name: 'user_phone', value: '000-0000-0001', shownAs: 'phone' },
   { name: 'user_email', value: 'nobody@example.invalid', shownAs: 'user_email' },
-  { name: 'user_grade_id', value: async (session) => (await records.user_grades.one(session)).id },
+  { name: 'user_grade_id', value: async ({ one }) => (await one('user_grades')).id },
   { name: 'store_name', value: 'Main street', note: 'an offline store order' },
   { name: 'order_device', value: 'pc', note: '`pc`' },
   { name: 'order_device', value: 'mobile', note: '`mobile`' },
   { name: 'mileage', value: 100, note: 'points used' },
 ];
 
-const creates = inSection('Endpoints, Orders, Create or update an order');
-
 export const order: Resource = {
   kind: 'orders',
-  noun: 'order',
   called: 'an order',
   under: 'Endpoints, Orders',
   headings: {
@@ -137,47 +126,134 @@ export const order: Resource = {
     updateByCode: 'Update an order by code',
     delete: 'Delete an order',
   },
-  tables: orderTables,
+  // The list shows other fields than the order alone.
+  tables: {
+    section: 'Resources, Order (detail)',
+    alone: detailFields,
+    listed: { section: 'Resources, Order (list item)', fields: itemFields },
+    listedSample: item,
+  },
   required: orderParams,
   refusedWithout: ['code', 'created_at', 'total_price'],
   parameters: { create: optional, update: optional, updateByCode: optional },
   text: { sent: 'user_name', shownAs: 'username' },
-  ofThisRun: (session) => ({ usernames: userOf(session) }),
+  ofThisRun: ({ code }) => ({ usernames: code('user') }),
   mayChangeCode: true,
 };
 
-const deletes = inSection('Endpoints, Orders, Delete an order');
-
-export const orderWriting: readonly Statement[] = [
+export const orderWriting: readonly is.Statement[] = [
   ...shapesOf(order),
   ...resourceStatements(order),
-  inSection('Resources, Order (detail)')(
+  is.inSection('Resources, Order (detail)')(
     'input total_price is a float, output total_price a money object',
-    async (session) => {
-      const made = await records.orders.fresh(session, 'with-a-float', { total_price: 12_300.5 });
-      ensure(
-        isAmount(made.total_price, 12_300.5),
-        `total_price ${show(made.total_price)}`,
-        'a money object of 12300.5',
-      );
+    async ({ fresh }) => {
+      const { total_price: total } = await fresh('orders', 'with-a-float', { total_price: 12_300.5 });
+      is.ensure(isAmount(total, 12_300.5), `total_price ${is.show(total)}`, 'a money object of 12300.5');
     },
   ),
-  inSection('Endpoints, Orders, Update an order by id')('none of the parameters is required', async (session) => {
-    const { id } = await records.orders.fresh(session, 'unchanged');
-    succeeds(await session.call('PATCH', `${path}/${id}`, { form: {} }));
+  is.inSection('Endpoints, Orders, Update an order by id')(
+    'none of the parameters is required',
+    async ({ call, fresh }) => {
+      const { id } = await fresh('orders', 'unchanged');
+      is.succeeds(await call('PATCH', `${path}/${id}`, { form: {} }));
+    },
+  ),
+  is.inSection('Endpoints, Orders, Create or update an order')(
+    'code, created_at and total_price alone make an order, which is a non-member order',
+    async (context) => {
+      const { created_at = '', total_price = 0 } = await orderParams(context);
+      const { user_code: user } = is.rowOf(await context.post('orders', 'order-bare', { created_at, total_price }));
+      is.ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
+    },
+  ),
+  is.inSection('Endpoints, Orders, Delete an order')('it also deletes the order’s sub-orders', async (context) => {
+    const { call, fresh } = context;
+    const { id } = await fresh('orders', 'order-deleted-with-sub-order');
+    const form = await subOrderParams(context);
+    const { id: subId } = addedBy(await call('POST', `${path}/${id}/sub_orders`, { form }));
+    is.succeeds(await call('DELETE', `${path}/${id}`));
+    const answer = await call('PUT', `${path}/${id}/sub_orders/${subId}`, { query: { invoice: 'INV-2' } });
+    is.isRefused(answer, 'that the sub-order is gone');
   }),
-  creates('code, created_at and total_price alone make an order, which is a non-member order', async (session) => {
-    const { created_at = '', total_price = 0 } = await orderParams(session);
-    const { user_code: user } = rowOf(await post(session, 'orders', 'order-bare', { created_at, total_price }));
-    ensure(user === undefined || user === null || user === '', `user_code ${user}`, 'none');
+];
+
+const subOrderFields: FieldTable = [
+  ['integer', 'id product_id reviews_count'],
+  ['object, string to string', 'product_options'],
+  ['money object', 'price'],
+  ['string', 'status delivery_service'],
+  ['datetime or null', 'delivery_started_at delivered_at'],
+  ['string or null', 'invoice'],
+  ['datetime', 'created_at updated_at'],
+];
+
+/** This run's sub-order in its order's detail. */
+async function subOrder(context: Context): Promise<is.Row> {
+  const { id } = await aSubOrder(context);
+  const found = await readSubOrder(context, (await context.shared(orderOfSubOrder)).id, id);
+  if (found) return found;
+  throw new is.Differs('an order without the sub-order that was added', 'that sub-order');
+}
+
+const parameters: readonly Parameter[] = [
+  { name: 'product_id', value: productIdOf, shownAs: 'product_id' },
+  { name: 'price', value: 7800, shownAs: 'price', as: isAmount },
+  { name: 'delivery_started_at', value: isoOf(1, '09:10:11'), shownAs: 'delivery_started_at', as: sameSecond },
+  { name: 'delivered_at', value: isoOf(1, '10:11:12'), shownAs: 'delivered_at', as: sameSecond },
+  { name: 'status', value: 'paid', shownAs: 'status', note: '`paid`' },
+  { name: 'status', value: 'delivery_started', shownAs: 'status', note: '`delivery_started`' },
+  { name: 'status', value: 'delivery_finished', shownAs: 'status', note: '`delivery_finished`' },
+  { name: 'invoice', value: 'INV-7', shownAs: 'invoice' },
+  { name: 'delivery_service', value: 'Courier', shownAs: 'delivery_service' },
+  { name: 'product_options[]', value: ['Size:M', 'Colour:blue'], shownAs: 'product_options', as: isPairs },
+];
+
+const home = ({ fresh }: Context) => fresh('orders', 'order-of-sub-orders');
+const pathIn = async ({ shared }: Context) => `${path}/${(await shared(home)).id}/sub_orders`;
+
+async function add(context: Context, params: Params): Promise<Answer> {
+  const form = { product_id: await productIdOf(context), price: 12_300, ...params };
+  return context.call('POST', await pathIn(context), { form });
+}
+const toChange = async (context: Context) => addedBy(await add(context, { status: 'paid' }));
+
+async function readHere(context: Context, id: unknown): Promise<is.Row> {
+  const found = await readSubOrder(context, (await context.shared(home)).id, id);
+  if (found) return found;
+  throw new is.Differs(`an order without its sub-order ${id}`, 'that sub-order');
+}
+
+const says = is.inSection('Endpoints, Sub-orders');
+
+export const subOrders: readonly is.Statement[] = [
+  ...fieldStatements('Resources, Sub-order (inside order detail)', 'a sub-order', subOrderFields, subOrder),
+  says('POST /v1/orders/:order_id/sub_orders adds a sub-order', async ({ shared }) => {
+    is.succeeds(await shared(subOrderAnswer));
+    await shared(subOrder);
   }),
-  deletes('it also deletes the order’s sub-orders', async (session) => {
-    const { id } = await records.orders.fresh(session, 'order-deleted-with-sub-order');
-    const form = await subOrderParams(session);
-    const { id: subId } = addedBy(await session.call('POST', `${path}/${id}/sub_orders`, { form }));
-    succeeds(await session.call('DELETE', `${path}/${id}`));
-    const query = { invoice: 'INV-2' };
-    const answer = await session.call('PUT', `${path}/${id}/sub_orders/${subId}`, { query });
-    ensure(!isSuccess(answer), answer.told, 'that the sub-order is gone');
+  says('the create response carries the new sub-order’s id', async ({ shared }) => {
+    const { body } = await shared(subOrderAnswer);
+    is.ensure(is.isRow(body) && Number.isInteger(body.id), is.show(body), 'an integer id');
+  }),
+  ...parameterStatements(says, {
+    operation: 'POST sub_orders',
+    parameters,
+    write: (context, _name, params) => add(context, params),
+    read: (context, answer) => readHere(context, addedBy(answer).id),
+  }),
+  ...parameterStatements(says, {
+    operation: 'PUT sub_orders/:sub_order_id',
+    parameters,
+    write: async (context, _name, query) => {
+      const { id } = await context.shared(toChange);
+      return context.call('PUT', `${await pathIn(context)}/${id}`, { query });
+    },
+    read: async (context) => readHere(context, (await context.shared(toChange)).id),
+  }),
+  says('DELETE sub_orders/:sub_order_id deletes it', async (context) => {
+    const { id } = addedBy(await add(context, {}));
+    is.succeeds(await context.call('DELETE', `${await pathIn(context)}/${id}`));
+    const left = await readSubOrder(context, (await context.shared(home)).id, id);
+    is.isSame('the sub-order in its order', left, undefined);
   }),
 ];
