@@ -19,19 +19,37 @@ function reviewOf(plan: LandingPlan, n: number): object {
   const date = new Date(plan.from.getTime() + n * plan.stepSeconds * 1000).toISOString();
   const product = 1 + ((n * 7919) % plan.products);
   return {
-    ...{ id: plan.firstId + n, code: null, display: n % 70 !== 0, user_id: n % 9999, user_code: `member-${n % 9999}` },
-    ...{ user_name: 'Kim', message: text, score: 1 + (n % 5), created_at: date, updated_at: date },
-    ...{ product_id: product, product_code: `product-${product}`, review_type: n % 4 === 0 ? 'photo' : 'text' },
-    ...{ images_count: n % 4 === 0 ? 1 : 0, videos_count: 0, videos: [], likes_count: n % 7, plus_likes_count: n % 5 },
+    id: plan.firstId + n,
+    code: null,
+    display: n % 70 !== 0,
+    user_id: n % 9999,
+    user_code: `member-${n % 9999}`,
+    user_name: 'Kim',
+    message: text,
+    score: 1 + (n % 5),
+    created_at: date,
+    updated_at: date,
+    product_id: product,
+    product_code: `product-${product}`,
+    review_type: n % 4 === 0 ? 'photo' : 'text',
+    images_count: n % 4 === 0 ? 1 : 0,
+    videos_count: 0,
+    videos: [],
+    likes_count: n % 7,
+    plus_likes_count: n % 5,
     images: [
       { url: variant('full'), gallery_url: variant('gallery'), thumbnail_url: variant('thumbnail'), width: 1200 },
     ],
-    ...{ comments_count: 0, source: ['brand_mobile', 'brand_pc', 'sms', 'email'][n % 4], options: [] },
+    comments_count: 0,
+    source: ['brand_mobile', 'brand_pc', 'sms', 'email'][n % 4],
+    options: [],
     ...{
       product_options: { size: 'L', colour: 'blue' },
       order_code: n % 5 < 3 ? `order-${plan.firstOrder + n}` : null,
     },
-    ...{ sub_order_code: null, store_order: false, store_name: null },
+    sub_order_code: null,
+    store_order: false,
+    store_name: null,
   };
 }
 

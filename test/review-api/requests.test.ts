@@ -55,8 +55,16 @@ test('each operation keeps to the limits of its call, and checks before it sends
   const [patch, body] = [[1, {}], [{ code: 'A', name: 'A' }]];
   const byName = { get: [1], getByCode: ['A'], update: patch, updateByCode: ['A', {}], put: patch, remove: [1] };
   const args: Record<string, unknown[]> = {
-    ...{ ...byName, removeByCode: ['A'], upsert: body, create: body, page: [january, 1], getRaw: [1], overview: [] },
-    ...{ 'subOrders.create': [1, { product_id: 1 }], 'subOrders.update': [1, 2, {}], 'subOrders.remove': [1, 2] },
+    ...byName,
+    removeByCode: ['A'],
+    upsert: body,
+    create: body,
+    page: [january, 1],
+    getRaw: [1],
+    overview: [],
+    'subOrders.create': [1, { product_id: 1 }],
+    'subOrders.update': [1, 2, {}],
+    'subOrders.remove': [1, 2],
   };
   const [begun, called]: string[][] = [[], []];
   for (const resource of ['orders', 'categories', 'reviews', 'userGrades', 'subOrders'] as const) {

@@ -72,7 +72,11 @@ const wholeLine: Full<SubOrderBody> = {
 const shownLine = {
   ...wholeLine,
   price: { cents: 1250, currency_iso: 'KRW' },
-  ...{ reviews_count: 0, delivery_started_at: iso, delivered_at: iso, created_at: iso, updated_at: iso },
+  reviews_count: 0,
+  delivery_started_at: iso,
+  delivered_at: iso,
+  created_at: iso,
+  updated_at: iso,
 };
 const wholeCategory = { name: 'Shirts', status: 'hidden' } satisfies Partial<CategoryBody>;
 const shownReview = { score: 5, display: false, message: '좋아요 & more', user_name: 'Kim' };
@@ -99,9 +103,19 @@ const wholeReview = (): Full<ReviewBody> => ({
   ],
 });
 const filters: Full<ReviewFilters> = {
-  ...{ product_id: 7, product_code: 'P-7', user_code: 'kim', category_id: 1, category_code: 'C-1', score: 5 },
-  ...{ photo: true, date_updated_at: true, date_order_desc: true, tag_name: 'summer', third_party_name: 'partner' },
-  ...{ sub_brand_id: 1, sub_brand_code: 'S' },
+  product_id: 7,
+  product_code: 'P-7',
+  user_code: 'kim',
+  category_id: 1,
+  category_code: 'C-1',
+  score: 5,
+  photo: true,
+  date_updated_at: true,
+  date_order_desc: true,
+  tag_name: 'summer',
+  third_party_name: 'partner',
+  sub_brand_id: 1,
+  sub_brand_code: 'S',
 };
 
 type Made = { id: number; code: string };
@@ -189,7 +203,9 @@ test('every method of the client does its work, and sends the route of the spec 
       const from = proxy.requests.length;
       await call({ id, code: code ?? '' });
       const sent = proxy.requests.slice(from).map((one) => `${one.method} ${one.path.replaceAll(/\/\d+/g, '/:id')}`);
-      expect([name, method, new Set(sent)]).toEqual([name, method, new Set([route])]);
+      // A list of all has several pages.
+      const requests = method === 'listAll' ? [...new Set(sent)] : sent;
+      expect([name, method, requests]).toEqual([name, method, [route]]);
       if (name === 'subOrders' || after === undefined) continue;
       if (after === 'gone') await expect(api[name].get(id)).rejects.toThrow(NotFoundError);
       else expect([method, await api[name].get(id)]).toMatchObject([method, after]);
@@ -206,7 +222,8 @@ const notOfTheClient = 'getOpenApi putOrderByCode patchSubOrder putCategoryByCod
   ' ',
 );
 const notInTheSpec = [
-  ...['addSubOrder product_code', 'changeSubOrder product_code'],
+  'addSubOrder product_code',
+  'changeSubOrder product_code',
   ...['updateCategoryByCode', 'updateCategory', 'putCategory'].map((id) => `${id} parent_category_code`),
 ];
 

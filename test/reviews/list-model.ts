@@ -45,7 +45,12 @@ export type Mood = {
 
 /** A service that does all as the client hopes. */
 export const usualMood: Mood = {
-  ...{ zone: 'Asia/Seoul', lastPage: 'real', pageSize: 100, end: 'second', ties: 'mirrored', ambiguous: 'first' },
+  zone: 'Asia/Seoul',
+  lastPage: 'real',
+  pageSize: 100,
+  end: 'second',
+  ties: 'mirrored',
+  ambiguous: 'first',
   ordered: true,
 };
 

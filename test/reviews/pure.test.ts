@@ -108,7 +108,11 @@ test('a product code that comes as a number is the code of its product', () => {
 test('a page without the records beside its span refuses only faults of the others', () => {
   const faults = [0, 2].map((index) => ({ index, reason: `record ${index}` }));
   const page: ListPage = {
-    ...{ kind: 'page', lastPage: 1, requestedAt: new Date(), ids: ['1', '2', '3', '4'], seconds: [9, 10, 19, 20] },
+    kind: 'page',
+    lastPage: 1,
+    requestedAt: new Date(),
+    ids: ['1', '2', '3', '4'],
+    seconds: [9, 10, 19, 20],
     strays: [],
     rawBody: Buffer.from('[{"id":1},{"id":2},{"id":3},{"id":4}]'),
     check: { count: 4, fields: null, lacking: [], faults, products: [] },

@@ -103,7 +103,8 @@ describe.each(shopServers)('$name', (server) => {
       server.name === 'Postgres'
         ? { '7': ['smallint', 'integer', 'name', ...texts], 'a81bc81b-dead-4e5d-abff-90865d1e13b1': ['uuid'] }
         : {
-            ...{ '7': ['tinyint', 'int', "enum('7')", "set('7', '8')", ...texts], '2026': ['year'] },
+            '7': ['tinyint', 'int', "enum('7')", "set('7', '8')", ...texts],
+            '2026': ['year'],
             '18446744073709551615': ['bigint unsigned'],
           };
     for (const [key, types] of Object.entries(keys)) {

@@ -75,7 +75,5 @@ const ofService = ({ shipped, delivered, options = {}, ...line }: ServiceLine): 
 
 /** The fields of a line in one order of names, so that the texts of equal lines are equal. */
 const textOf = ({ product, price, status, hasLeft, hasArrived, invoice, carrier, options }: Comparable) =>
-  JSON.stringify({
-    ...{ product, price, status, hasLeft, hasArrived, invoice, carrier },
-    options: Object.fromEntries(Object.entries(options).sort()),
-  });
+  JSON.stringify({ product, price, status, hasLeft, hasArrived, invoice, carrier, options: sorted(options) });
+const sorted = (options: object) => Object.fromEntries(Object.entries(options).sort());

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { encodeForm, type Form, openBrowser, openPhpShop, type PhpShop, type Row } from './php.ts';
+import { encodeForm, type Form, formOf, openBrowser, openPhpShop, type PhpShop, type Row } from './php.ts';
 import { openLife, type Shop, type ShopLine, type ShopOrder, type Step, sum } from './shop.ts';
 
 /** Numbers of a new shop's states. */
@@ -18,9 +18,13 @@ export async function startOpencart(folder: string): Promise<[Shop, Step[]]> {
   for (const file of ['config.php', 'admin/config.php']) await writeFile(join(root, file), '');
   const { hostname, port: databasePort, username, password, pathname } = new URL(shop.database.url);
   const options = {
-    ...{ username: 'admin', password: 'admin123', email: 'admin@example.com' },
-    ...{ http_server: `http://127.0.0.1:${port}/`, db_driver: 'mysqli', db_hostname: hostname, db_port: databasePort },
-    ...{ db_username: username, db_password: password, db_database: pathname.slice(1), db_prefix: 'oc_' },
+    ...formOf('username=admin&password=admin123&email=admin@example.com&db_driver=mysqli&db_prefix=oc_'),
+    http_server: `http://127.0.0.1:${port}/`,
+    db_hostname: hostname,
+    db_port: databasePort,
+    db_username: username,
+    db_password: password,
+    db_database: pathname.slice(1),
   };
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
   const installed = await php('install/cli_install.php', 'install', ...flags);
@@ -58,8 +62,10 @@ async function openVerbs({ port, rows }: PhpShop) {
     const signed = ['api/order', name, 'Default', `127.0.0.1:${port}`, '/', 0, 'en-gb', 'USD', digest, time, ''];
     const signature = createHmac('sha1', key).update(signed.join('\n')).digest('base64');
     const query = encodeForm({
-      ...{ route: 'api/order', call: name, username: 'Default', store_id: 0, language: 'en-gb', currency: 'USD' },
-      ...{ time, signature: encodeURIComponent(signature) },
+      ...formOf('route=api/order&username=Default&store_id=0&language=en-gb&currency=USD'),
+      call: name,
+      time,
+      signature: encodeURIComponent(signature),
     });
     return expect(await openBrowser(port)(`/index.php?${query}`, form), `api ${name}`);
   };
@@ -72,20 +78,23 @@ async function openVerbs({ port, rows }: PhpShop) {
   const admin = async (route: string, form: Form) =>
     expect(await visit(`/admin/index.php?route=${route}&user_token=${userToken}`, form), route);
 
-  const address = {
-    ...{ address_id: 0, company: '', address_1: 'Ring 1', address_2: '', city: 'Seoul', postcode: '04524' },
-    ...{ country_id: 222, zone_id: 3563 },
-  };
+  const address = formOf(
+    'address_id=0&company=&address_1=Ring 1&address_2=&city=Seoul&postcode=04524&country_id=222&zone_id=3563',
+  );
   const order = async (customer: Form, product: Item[], extra: Form = {}): Promise<string> => {
     const { firstname = '', lastname = '' } = customer;
     const addresses = ['payment', 'shipping'].flatMap((kind) =>
       Object.entries({ ...address, firstname, lastname }).map(([name, value]) => [`${kind}_${name}`, value]),
     );
     const { order_id } = await call('confirm', {
-      ...{ customer_group_id: 1, customer_id: 0, telephone: '', ...customer, ...Object.fromEntries(addresses) },
+      ...formOf('customer_group_id=1&customer_id=0&telephone='),
+      ...customer,
+      ...Object.fromEntries(addresses),
       shipping_method: { name: 'Flat Shipping Rate', code: 'flat.flat', cost: 5, tax_class_id: 9 },
       payment_method: { name: 'Cash On Delivery', code: 'cod.cod' },
-      ...{ product, order_status_id: 1, ...extra },
+      product,
+      order_status_id: 1,
+      ...extra,
     });
     return String(order_id);
   };
@@ -95,26 +104,30 @@ async function openVerbs({ port, rows }: PhpShop) {
     edit: (order_id: string, customer: Form, product: Item[], order_status_id: number) =>
       order(customer, product, { order_id, order_status_id }),
     async customer(person: Form): Promise<Form> {
-      const { customer_id } = await admin('customer/customer.save', {
-        ...{ customer_id: 0, language_id: 1, password: 'Abcdef12', confirm: 'Abcdef12', status: 1, safe: 1 },
-        ...person,
-      });
+      const account = formOf('customer_id=0&language_id=1&password=Abcdef12&confirm=Abcdef12&status=1&safe=1');
+      const { customer_id } = await admin('customer/customer.save', { ...account, ...person });
       return { ...person, customer_id };
     },
     deleteCustomer: (id: string) => admin('customer/customer.delete', { selected: [id] }),
     coupon: (code: string) =>
       admin('marketing/coupon.save', {
-        ...{ name: code, code, discount: 10, type: 'P', total: 0, logged: 0, shipping: 0, status: 1 },
-        ...{ date_start: '2020-01-01', date_end: '2099-01-01', uses_total: 100, uses_customer: 100 },
+        name: code,
+        code,
+        ...formOf('discount=10&type=P&total=0&logged=0&shipping=0&status=1&uses_total=100&uses_customer=100'),
+        ...formOf('date_start=2020-01-01&date_end=2099-01-01'),
       }),
     state: (order_id: string, order_status_id: number) =>
       call('history_add', { order_id, order_status_id, comment: '', notify: 0 }),
     /** A return that is complete. */
     async takeBack(order_id: string, product_id: number, quantity: number): Promise<string> {
       const { return_id } = await admin('sale/returns.save', {
-        ...{ return_id: 0, order_id, product_id, quantity, customer_id: 0, firstname: 'x', lastname: 'y' },
-        ...{ email: 'r@example.com', telephone: '123456', product: 'x', model: 'x', opened: 0, return_reason_id: 1 },
-        ...{ return_action_id: 4, return_status_id: 3, comment: '', date_ordered: '2026-01-01' },
+        ...formOf(
+          'return_id=0&customer_id=0&firstname=x&lastname=y&email=r@example.com&telephone=123456&product=x&model=x',
+        ),
+        ...formOf('opened=0&return_reason_id=1&return_action_id=4&return_status_id=3&comment=&date_ordered=2026-01-01'),
+        order_id,
+        product_id,
+        quantity,
       });
       return String(return_id);
     },
@@ -141,8 +154,9 @@ function lifeInOpencart(verbs: Verbs): Step[] {
     { product_id: 30, quantity: 2, option: { 226: 16 } },
   ];
   const everything = {
-    ...{ 208: 'engraved <b>"A&B"</b>', 209: 'text', 217: 1, 218: 6, 219: '2026-12-01', 220: '2026-12-01 10:00' },
-    ...{ 221: '10:00', 222: 'x', 223: [8, 9] },
+    ...formOf('209=text&217=1&218=6&219=2026-12-01&220=2026-12-01 10:00&221=10:00&222=x'),
+    208: 'engraved <b>"A&B"</b>',
+    223: [8, 9],
   };
   return [
     making('ada', 'Ada, a registered customer, orders one product in two sizes', async () => {
@@ -214,7 +228,8 @@ async function ordersOf({ rows }: PhpShop): Promise<Map<string, ShopOrder>> {
         status: isBack ? 'returned' : (words[order.order_status_id] ?? String(order.order_status_id)),
         hasLeft: history.some((row) => isOfOrder(row) && row.order_status_id === states.shipped),
         hasArrived: order.order_status_id === states.complete && !isBack,
-        ...{ invoice: undefined, carrier: undefined },
+        invoice: undefined,
+        carrier: undefined,
         options: Object.fromEntries(own.map((row) => [plain(row.name), plain(row.value)])),
       };
     };

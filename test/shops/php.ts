@@ -13,6 +13,9 @@ export type Form = { readonly [name: string]: string | number | Form | readonly 
 // biome-ignore lint/suspicious/noExplicitAny: rows of tables that we did not make
 export type Row = Record<string, any>;
 
+/** The fields of a form that is written as a query: `a=1&b=`. */
+export const formOf = (text: string): Record<string, string> => Object.fromEntries(new URLSearchParams(text));
+
 /** A copy of a shop's PHP source that is served, on a MariaDB of its own. */
 export type PhpShop = {
   root: string;
@@ -44,10 +47,7 @@ export async function openPhpShop(folder: string, timeZone: string): Promise<Php
   const connection = await mysql.createConnection({ uri: database.url, dateStrings: true });
   opened.defer(() => connection.end());
   const port = await freePort();
-  const settings = ['display_errors=0', `mysqli.default_port=${new URL(database.url).port}`].flatMap((one) => [
-    '-d',
-    one,
-  ]);
+  const settings = ['-d', 'display_errors=0', '-d', `mysqli.default_port=${new URL(database.url).port}`];
   const place = { cwd: root, environment: { PHP_CLI_SERVER_WORKERS: '2' }, program: 'php' };
   const php = async (...args: string[]) => {
     const { status, output } = await runProgram([...settings, ...args], place);
@@ -61,7 +61,10 @@ export async function openPhpShop(folder: string, timeZone: string): Promise<Php
   });
   const all = opened.move();
   return {
-    ...{ root, port, database, php },
+    root,
+    port,
+    database,
+    php,
     async rows(statement, values = []) {
       return (await connection.query(statement, [...values]))[0] as Row[];
     },

@@ -52,9 +52,10 @@ const fromSource: [name: string, source: Source, start: (folder: string) => Retu
  */
 export const shops: readonly { name: string; source?: Source; run(): Promise<Findings> }[] = [
   ...Object.entries(starts).map(([name, start]) => ({ name, run: () => tryShop(name, start) })),
-  ...fromSource.map(([name, source, start]) => ({
-    ...{ name, source, run: () => tryShop(name, () => start(process.env[source.variable] ?? '')) },
-  })),
+  ...fromSource.map(([name, source, start]) => {
+    const run = () => tryShop(name, () => start(process.env[source.variable] ?? ''));
+    return { name, source, run };
+  }),
 ];
 
 async function tryShop(name: string, start: Start): Promise<Findings> {

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Form, openBrowser, openPhpShop, type PhpShop, type Row } from './php.ts';
+import { type Form, formOf, openBrowser, openPhpShop, type PhpShop, type Row } from './php.ts';
 import { openLife, type Shop, type ShopLine, type ShopOrder, type Step } from './shop.ts';
 
 /**
@@ -16,9 +16,12 @@ export async function startYoungcart(folder: string): Promise<[Shop, Step[]]> {
   await shop.serve();
   const { hostname, username, password, pathname } = new URL(shop.database.url);
   const page = await openBrowser(shop.port)('/install/install_db.php', {
-    ...{ mysql_host: hostname, mysql_user: username, mysql_pass: password, mysql_db: pathname.slice(1) },
-    ...{ table_prefix: 'g5_', g5_shop_prefix: 'g5_shop_', g5_install: 1, g5_shop_install: 1, admin_id: 'admin' },
-    ...{ admin_pass: 'Admin123', admin_name: 'admin', admin_email: 'admin@example.com' },
+    ...formOf('table_prefix=g5_&g5_shop_prefix=g5_shop_&g5_install=1&g5_shop_install=1&admin_id=admin'),
+    ...formOf('admin_pass=Admin123&admin_name=admin&admin_email=admin@example.com'),
+    mysql_host: hostname,
+    mysql_user: username,
+    mysql_pass: password,
+    mysql_db: pathname.slice(1),
   });
   if ((await rows("show tables like 'g5_shop_order'")).length === 0) throw new Error(`not installed:\n${page}`);
   await rows("set sql_mode = ''");
@@ -32,7 +35,7 @@ export async function startYoungcart(folder: string): Promise<[Shop, Step[]]> {
   for (const [io_id, io_type, it_id] of [...sizes.map((size) => [size, 0, 'KNIT']), ['선물포장', 1, 'SHIRT']])
     await rows(
       'insert into g5_shop_item_option set io_id = ?, io_type = ?, it_id = ?, io_price = 1000, io_stock_qty = 99, io_use = 1',
-      [...[io_id, io_type, it_id]],
+      [io_id, io_type, it_id],
     );
   const verbs = await openVerbs(shop);
   return [
@@ -96,17 +99,19 @@ async function openVerbs({ port, rows }: PhpShop) {
       await cart({ act: 'buy', ct_chk: ids.map(() => 1), it_id: ids }, 'cart');
       const form = await visit('/shop/orderform.php');
       const hidden = (name: string) => new RegExp(`name="${name}"\\s+value="(\\d+)"`).exec(form)?.[1] ?? '0';
-      const each = <T extends string | number>(value: T, names: string) =>
-        Object.fromEntries(names.split(' ').map((name) => [name, value]));
       const order: Form = {
-        ...{ od_price: hidden('od_price'), org_od_price: hidden('od_price'), od_send_cost: hidden('od_send_cost') },
-        ...each(0, 'od_send_cost2 item_coupon od_coupon od_send_coupon od_temp_point'),
-        ...each('', 'od_tel od_hp od_addr2 od_addr3 od_addr_jibeon od_b_hp od_b_addr2 od_b_addr3 od_b_addr_jibeon'),
-        ...each('', 'od_memo ad_subject od_hope_date'),
-        ...{ od_settle_case: '무통장', od_bank_account: 'bank', od_pwd: account ? '' : 'guest1234' },
-        ...each('x', 'od_deposit_name od_b_name'),
-        ...{ ...each('04524', 'od_zip od_b_zip'), ...each('서울', 'od_addr1 od_b_addr1'), od_b_tel: '02-1' },
-        ...{ it_id: ids, it_price: ids.map(() => 0), cp_id: ids.map(() => ''), cp_price: ids.map(() => 0) },
+        od_price: hidden('od_price'),
+        org_od_price: hidden('od_price'),
+        od_send_cost: hidden('od_send_cost'),
+        ...formOf('od_send_cost2=0&item_coupon=0&od_coupon=0&od_send_coupon=0&od_temp_point=0&od_memo=&od_hope_date='),
+        ...formOf('od_tel=&od_hp=&od_zip=04524&od_addr1=서울&od_addr2=&od_addr3=&od_addr_jibeon=&ad_subject='),
+        ...formOf('od_b_name=x&od_b_tel=02-1&od_b_hp=&od_b_zip=04524&od_b_addr1=서울&od_b_addr2=&od_b_addr3='),
+        ...formOf('od_b_addr_jibeon=&od_settle_case=무통장&od_bank_account=bank&od_deposit_name=x'),
+        od_pwd: account ? '' : 'guest1234',
+        it_id: ids,
+        it_price: ids.map(() => 0),
+        cp_id: ids.map(() => ''),
+        cp_price: ids.map(() => 0),
       };
       await submit(visit, '/shop/orderformupdate.php', { ...order, ...person }, '/shop/orderform.php');
       const [{ last } = {}] = await rows('select max(od_id) as last from g5_shop_order');
@@ -123,7 +128,11 @@ async function openVerbs({ port, rows }: PhpShop) {
     /** The list of orders moves whole orders. */
     move: (order: string, from: string, to: string, invoice = '') =>
       admin('shop_admin/orderlistupdate.php', {
-        ...{ chk: [0], od_id: [order], current_status: [from], od_status: to, od_invoice: [invoice] },
+        chk: [0],
+        od_id: [order],
+        current_status: [from],
+        od_status: to,
+        od_invoice: [invoice],
         od_invoice_time: [invoice && koreanTime(new Date())],
         od_delivery_company: [invoice && 'CJ대한통운'],
       }),
@@ -134,7 +143,10 @@ async function openVerbs({ port, rows }: PhpShop) {
       await admin(
         'shop_admin/orderformcartupdate.php',
         {
-          ...{ od_id: order, ct_status: to, ct_id: lines.map(({ ct_id }) => ct_id), ct_chk: checked },
+          od_id: order,
+          ct_status: to,
+          ct_id: lines.map(({ ct_id }) => ct_id),
+          ct_chk: checked,
           ct_qty: lines.map(({ it_id, ct_qty }) => (chosen(it_id) ? (pieces ?? ct_qty) : ct_qty)),
         },
         `/adm/shop_admin/orderform.php?od_id=${order}`,

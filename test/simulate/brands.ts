@@ -4,12 +4,15 @@ import { type Nature, simulateWorld, startOf, type WorldEnd } from './world.ts';
 
 export const brandNames = ['nord', 'ost', 'west'];
 
+const without = (names: string): Partial<Nature> => Object.fromEntries(names.split(/\s+/).map((name) => [name, false]));
+
 /** Nothing of this happens in a brand that is healthy; its processes die all the same. */
 const peaceful: Partial<Nature> = {
-  ...{ healthy: true, faults: 0, lostCreations: false, lateCreations: false, refusals: false, stubborn: false },
-  ...{ outages: false, slow: false, brokenStatements: false, endsRuns: false, cursed: false, failingReview: false },
-  ...{ massRemovals: false, emptied: false, otherSettings: false, vanishing: false, foreign: false },
-  ...{ emptyValues: 'clear', shortTokens: false, retry: false, repair: false, reviewed: false, undated: false },
+  ...without(`lostCreations lateCreations refusals stubborn outages slow brokenStatements endsRuns cursed failingReview
+    massRemovals emptied otherSettings vanishing foreign shortTokens retry repair reviewed undated`),
+  healthy: true,
+  faults: 0,
+  emptyValues: 'clear',
 };
 
 /**
@@ -17,11 +20,9 @@ const peaceful: Partial<Nature> = {
  * backfill has pushed, and whose sub-orders a line that is gone has left. An order that goes back to what it was at the
  * backup counts as unchanged (docs/operating.md), and one that was made since and is deleted as never pushed.
  */
-const restored: Partial<Nature> = {
-  ...{ backfill: false, backfillFirst: false, imported: false, otherSettings: false, repair: false, retry: false },
-  ...{ removals: false, massRemovals: false, emptied: false, lineCodes: false, vanishing: false, undated: false },
-  ...{ returns: false, deletions: false },
-};
+const restored =
+  without(`backfill backfillFirst imported otherSettings repair retry removals massRemovals emptied lineCodes
+  vanishing undated returns deletions`);
 type Backup = { atMs: number; restore: () => Promise<boolean> };
 /** The backup is made at the end of one storm, and restored in the middle of a later one. */
 const [backUpAfter, restoreIn] = [1, 4];
@@ -84,7 +85,8 @@ export async function simulateBrands(
     kills: seed % 3 > 0,
   };
   const natureOf = (brand: string, at: number) => ({
-    ...{ ...together, ...own[at] },
+    ...together,
+    ...own[at],
     ...(brand === unlucky && days > restoreIn && restored),
   });
   const ends = await Promise.all(

@@ -185,8 +185,19 @@ export function createQueue(scheduler: Scheduler) {
       if (openRun(id)) return;
       runs.push({
         ...task(),
-        ...{ kind: 'run', id, job: named(jobs, jobName), rights: undefined, stage: 'new', state: undefined },
-        ...{ steps: [], before: 0, succeeded: 0, startedMs: scheduler.now(), seenMs: 0, endedMs: 0, report: undefined },
+        kind: 'run',
+        id,
+        job: named(jobs, jobName),
+        rights: undefined,
+        stage: 'new',
+        state: undefined,
+        steps: [],
+        before: 0,
+        succeeded: 0,
+        startedMs: scheduler.now(),
+        seenMs: 0,
+        endedMs: 0,
+        report: undefined,
       });
       pumpLater(scheduler.random.next() * 10);
     },

@@ -532,8 +532,14 @@ export async function simulateWorld(
     scheduler.tell(`review ${one.id} ${how[kinds as 'hidden'] ?? `is ${kinds}`}`, undefined);
   }
   const newReview = (id: number, createdMs: number) => ({
-    ...{ id, createdMs, updatedMs: createdMs, listedFromMs: 0, productId: random.integer(1, 3) },
-    ...{ score: random.chance(0.9) ? random.integer(1, 5) : null, message: `review ${id}`, comments: 0 },
+    id,
+    createdMs,
+    updatedMs: createdMs,
+    listedFromMs: 0,
+    productId: random.integer(1, 3),
+    score: random.chance(0.9) ? random.integer(1, 5) : null,
+    message: `review ${id}`,
+    comments: 0,
   });
 
   /** A customer reviews what was bought. */
@@ -742,7 +748,14 @@ export async function simulateWorld(
         (select count(*)::integer from warehouse.review_comments c where c.review_id = r.id) as comments
       from warehouse.reviews r`);
     return {
-      ...{ shop, service, nowMs: now(), firstPosts, runs: queue.runs, repairsMs, deadLetters, imported },
+      shop,
+      service,
+      nowMs: now(),
+      firstPosts,
+      runs: queue.runs,
+      repairsMs,
+      deadLetters,
+      imported,
       settingsOf: (name) => processes.get(name)?.settings ?? settings,
       hasOtherSettings: nature.otherSettings,
       withheld: new Set(withheld.map(({ code }) => code)),
@@ -875,7 +888,9 @@ export async function simulateWorld(
   for (const { process } of processes.values()) process.isDead = true;
   useNetwork(origin, undefined);
   return {
-    ...{ findings, story: scheduler.story, steps: scheduler.steps() },
+    findings,
+    story: scheduler.story,
+    steps: scheduler.steps(),
     nature: natureText(nature),
     statements: database.counts.statements - statementsBefore,
   };

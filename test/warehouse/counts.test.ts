@@ -236,7 +236,8 @@ test('the transaction of an export may be idle for as long as a file takes to wr
   const rows = await withBiSnapshot(warehouse, ({ rows: read }) =>
     Array.fromAsync(read({ view: 'freshness', order, textOf: () => setting })),
   );
-  expect(new Set(rows.flat(2))).toEqual(new Set(['0']));
+  const settings = rows.flat(2);
+  expect([settings[0], settings.filter((one) => one !== '0')]).toEqual(['0', []]);
 });
 
 test('a month that changes while an export counts comes with the next export', async () => {

@@ -48,7 +48,8 @@ test('of the lines that wait the one that has waited longest is named', async ()
   await ask(`insert into sync.order_links (order_code, waiting_lines, waiting_since) values
     ('A', '{"1": "P1", "2": "P2"}', '2026-03-02'), ('B', '{"1": "P1"}', '2026-03-01Z'), ('C', null, null)`);
   expect(await waitingLines(warehouse.db)).toEqual({
-    ...{ lines: 3, orders: 2 },
+    lines: 3,
+    orders: 2,
     oldest: { orderCode: 'B', lineCode: '1', productCode: 'P1', since: new Date('2026-03-01Z') },
   });
 });
@@ -99,9 +100,7 @@ test('an order that was never pushed or never accepted is not known; all others 
   await ask(`insert into sync.order_links (order_code, ordered_at, contact, pushed_at, failed_pushes)
     values ('refused', '2026-03-01', 'allowed', now(), 1)`);
   const known = (await Array.fromAsync(knownOrders(warehouse.db, {}))).flat();
-  expect(known).not.toContain('0');
-  expect(known).not.toContain('refused');
-  expect(new Set(known).size).toBe(2000);
+  expect(known.toSorted()).toEqual(Array.from({ length: 2000 }, (_, n) => `${n + 1}`).toSorted());
 });
 
 test('orders of the week before a rescan stay absent, older ones do not', async () => {

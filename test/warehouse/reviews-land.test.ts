@@ -316,7 +316,10 @@ test('a whole number written as 5.0 lands, is the same, and changes no other num
   expect(await landText(page)).toMatchObject({ inserted: 1, refused: 0 });
   expect(await stored('id::text, score, likes_count, message, extra::text')).toEqual([
     {
-      ...{ id: '7', score: 5, likes_count: 10, message: '5.0' },
+      id: '7',
+      score: 5,
+      likes_count: 10,
+      message: '5.0',
       extra: '{"extra_id": 12345678901234567890, "extra_deep": {"n": [2, -1.25]}, "extra_rate": 1.50}',
     },
   ]);
@@ -329,7 +332,8 @@ test('a whole number written as 5.0 lands, is the same, and changes no other num
 test.each([null, ''])('a review whose updated_at is %j was never updated', async (updated_at) => {
   const never = review(1, { updated_at });
   expect(await land([never, review(2, { created_at: null }), review(3, { updated_at: undefined })])).toMatchObject({
-    ...{ inserted: 1, refused: 2 },
+    inserted: 1,
+    refused: 2,
   });
   expect(await stored('updated_at = created_at as same')).toEqual([{ same: true }]);
   expect(await compare([never])).toEqual([]);
@@ -345,8 +349,15 @@ test('ids and numbers written as text land, and are the same; an empty one is nu
   const columns = Object.keys(odd).filter((name) => name !== 'comments_count');
   expect(await stored(`id, ${columns}`)).toMatchObject([
     {
-      ...{ id: '5', user_id: '7', product_id: '3', score: 4, likes_count: 12, store_order: null, sub_brand_id: null },
-      ...{ message: '"score":""', extra: { extra: odd.extra } },
+      id: '5',
+      user_id: '7',
+      product_id: '3',
+      score: 4,
+      likes_count: 12,
+      store_order: null,
+      sub_brand_id: null,
+      message: '"score":""',
+      extra: { extra: odd.extra },
     },
     { id: '6', score: null },
   ]);
