@@ -67,20 +67,6 @@ test('waits and requests are reported; a date is read by the clock of the servic
   expect(reported[5]).toMatchObject({ untilMs: nowMs + 1000 });
 });
 
-test('many requests that fail again and again are few lines of the log', async () => {
-  const lines: string[] = [];
-  const log = (level: string) => (_fields: object, message: string) =>
-    message.includes('is sent again') && lines.push(level);
-  const service = await tinyService(() => ({ status: 500 }));
-  const api = client(service.url, {
-    retry: { ...quick, attempts: 6 },
-    log: { debug: log('debug'), info: log('info'), warn: log('warn') },
-  });
-  await Promise.allSettled(Array.from({ length: 20 }, (_, index) => api.orders.get(index + 1)));
-  const count = (level: string) => lines.filter((one) => one === level).length;
-  expect(['debug', 'info', 'warn'].map(count)).toEqual([98, 1, 1]);
-});
-
 test('a request that waits for the ceiling waits for a pause that begins meanwhile', async () => {
   const isHeld = Promise.withResolvers<void>();
   let [acquired, opensAt, early] = [0, 0, 0];

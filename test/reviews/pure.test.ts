@@ -88,12 +88,6 @@ describe('planWindows', () => {
   });
 });
 
-test('a review may be dated in the first to the last plausible second', () => {
-  const items = [49, 50, 99, 100].map((second) => ({ id: 1, created_at: isoOf(second), updated_at: null }));
-  const { faults } = checkPage(items, { start: 50, end: 100 }, Buffer.from('[]'));
-  expect(faults.map(({ index }) => index)).toEqual([0, 3]);
-});
-
 test('the product of a review that was read by its id is not learned', () => {
   const item = { id: 1, product_id: 3, product_code: 'P' };
   const { check } = pageOfOne({ item, rawBody: Buffer.from('{"id":1}') }, { start: 0, end: 1 });

@@ -290,6 +290,7 @@ test.each<OddService>([
   ['names one that is one too small', naming((last) => Math.max(1, last - 1)), real, many, byCount],
   ['names twice the pages, which show the first again', firstAgain, real, [ofDay(150), ofDay(250)], 40],
   ['always names page 29', naming(() => 29), real, many, byCount],
+  ['always names page 30', (one) => one, moods(['fixed']), [99, 100].map((count) => spread(count, noon, 1)), 400],
   ['always names page 31', naming(() => 31), real, many, byCount],
   ['always names page 1', naming(() => 1), real, many, byCount],
   ['names another one each time', naming((_, number) => 1 + ((number * 7) % 30)), real, many, byCount],
@@ -330,11 +331,6 @@ test.each([
     const lists = { ...freshLists(), areNumbersRight: count > 100 };
     await readsAll(listed(reviews, { ...how, ties: 'shuffled' }), reviews, requests, how, { lists });
   }
-});
-
-test.each([99, 100])('%i reviews of a second are read of a service that always names page 30', async (count) => {
-  const reviews = spread(count, noon, 1);
-  await readsAll(listed(reviews, { lastPage: 'fixed' }), reviews, 400);
 });
 
 test.each([

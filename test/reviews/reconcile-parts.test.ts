@@ -188,22 +188,6 @@ test('a review that failed in this run is not asked for by it', async () => {
   expect(getRaw.mock.calls.map(([id]) => id)).toEqual([1, 2]);
 });
 
-test('a refused review is gone after two 404, if another review is shown in between', async () => {
-  await syncHourly(world, 1);
-  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
-    values ('review', '9', 'refused', '{}', now() - interval '1 hour')`);
-  const left = async (isShown: (id: number) => boolean) => {
-    const deps = depsWith(({ getRaw }) => ({
-      getRaw: (id, ...more) => (isShown(id) ? getRaw(id, ...more) : Promise.reject(new NotFoundError(at(404, id)))),
-    }));
-    await retryOpenRefused(deps, { areDueOnly: false, runStartedAt: new Date() });
-    return (await world.warehouse('select from sync.dead_letters where resolved_at is null')).length;
-  };
-  // A gateway that answers 404 to everything.
-  expect(await left(() => false)).toBe(1);
-  expect(await left((id) => id !== 9)).toBe(0);
-});
-
 test('one that is gone, or lands, ends a row of failures', async () => {
   const asked: number[] = [];
   await untilDown(Array.from(Array(60).keys()), async (one) => {
@@ -211,21 +195,6 @@ test('one that is gone, or lands, ends a row of failures', async () => {
     return one === 15 ? 'landed' : one === 30 ? 'gone' : 'failed';
   });
   expect([51, 52, 53, 54]).toContain(asked.length);
-});
-
-test('a review that is a 404 once, as of a gateway, is not gone', async () => {
-  await syncHourly(world, 2);
-  const asked = new Set([1]);
-  const deps = depsWith(({ getRaw }) => ({
-    async getRaw(id, ...more) {
-      if (asked.has(id)) return getRaw(id, ...more);
-      asked.add(id);
-      throw new NotFoundError(at(404, id));
-    },
-  }));
-  const options = { ...quietly, suspected: 1, others: [1] };
-  expect(await confirmDeleted(deps, absentFrom(2, 1), options)).toMatchObject({ gone: [], unlisted: 1 });
-  expect(await world.warehouse(deleted)).toEqual([]);
 });
 
 test('a service that forgets what it lists, at any of three looks, has lost nothing', async () => {

@@ -54,18 +54,6 @@ test('each statement is SQL as its file stands', async () => {
   expect(faulty).toEqual([]);
 });
 
-test('stored empty codes and names become null, and their reviews are counted again', async () => {
-  const columns = `code, user_code, user_name, product_code, review_type, source, order_code, sub_order_code, store_name,
-    third_party_name, tag_name`;
-  await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at, message, ${columns})
-    select n, now(), now(), '', ${columns.replaceAll(/\w+/g, `case n when 1 then '' else 'x' end`)} from generate_series(1, 2) n`);
-  await world.warehouse(await readFile(packagePath('sql', 'warehouse', '0025_empty_texts.sql'), 'utf8'));
-  const left = `select id from warehouse.reviews where message = '' and num_nulls(${columns}) = case id when 1 then 11 else 0 end`;
-  expect(await world.warehouse(left)).toHaveLength(2);
-  expect(await world.warehouse('select from sync.touches')).toHaveLength(1);
-  await world.warehouse('truncate warehouse.reviews, sync.touches');
-});
-
 test('a warehouse in another encoding is refused by migrate and named by doctor', async () => {
   const name = `${new URL(url).pathname.slice(1)}_ascii`;
   await queryAgain(

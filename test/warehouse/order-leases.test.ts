@@ -39,22 +39,6 @@ test('a holder whose lease was taken over writes nothing any more', async () => 
   expect(await store.lease(wanted('O1'))).toHaveProperty('leasedBy');
 });
 
-test('an old holder writes nothing through the statement that Postgres has planned', async () => {
-  const busy = openOrderStore(warehouse, { leaseMs: 60_000 });
-  const [kept, lost] = [await taken('O1'), await taken('O2')];
-  const query = vi.spyOn(warehouse.pool, 'query');
-  await Promise.all(Array.from({ length: 5200 }, () => busy.saveLines(kept, [])));
-  expect(query).toHaveBeenLastCalledWith(expect.objectContaining({ name: expect.stringMatching(/^write_orders /) }));
-  await ask(`update sync.order_links set lease_owner = 'another' where order_code = 'O2'`);
-  const writes = [kept, lost].map((one) => busy.record(one, emptyPush));
-  expect(await Promise.allSettled(writes)).toMatchObject([
-    { status: 'fulfilled' },
-    { reason: expect.any(LeaseLostError) },
-  ]);
-  const fingerprints = await ask('select fingerprint from sync.order_links order by order_code');
-  expect(fingerprints).toEqual([{ fingerprint: 'f' }, { fingerprint: null }]);
-});
-
 test('a session that lost a planned statement, or has another one, costs no push', async () => {
   const { url, ask } = await createWarehouse();
   const openSession = async () => {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { openServiceSession, sessionState } from '../../src/warehouse/service-session.ts';
-import { until } from '../harness/cli.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 import { client, json, order, tinyService } from '../review-api/tiny-service.ts';
 
@@ -65,30 +64,4 @@ test('who renews does so alone: another process waits and finds the new token', 
   await second?.alone(async (alone) => void order.push(`second found ${(await alone.get())?.token}`));
   await renewing;
   expect(order).toEqual(['first found undefined', 'second found tok-1']);
-});
-
-test('processes wait together for the end of a hold, also if a person ends it', async () => {
-  const { warehouse, ask } = await openTestWarehouse(8);
-  let isDown = true;
-  const busy = await tinyService(({ path }) =>
-    isDown ? { status: 503, headers: { 'retry-after': '3600' } } : json(order(Number(path.split('/').at(-1)))),
-  );
-  const open = () => {
-    const session = openServiceSession(warehouse.db, service, 'the-s3cret');
-    return client(busy.url, { session, concurrency: 2 });
-  };
-  const reason = async () => (await ask<{ held_reason: string }>('select * from sync.service_session'))[0]?.held_reason;
-  const calls = [open().orders.get(9)];
-  await until(async () => (await reason()) === 'failed');
-  for (const api of [open(), open()]) calls.push(api.orders.get(1), api.orders.get(2));
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  expect(busy.calls()).toHaveLength(2);
-  isDown = false;
-  await ask('update sync.service_session set held_until = null');
-  let all: object[] | undefined;
-  void Promise.all(calls).then((orders) => {
-    all = orders;
-  });
-  expect(await until(async () => all)).toMatchObject([9, 1, 2, 1, 2].map((id) => ({ id })));
-  expect(busy.tokenRequests()).toBe(1);
 });
