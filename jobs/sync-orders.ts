@@ -1,4 +1,4 @@
-import type { App } from '../src/app/app.ts';
+import type { Systems } from '../src/app/app.ts';
 import { IncompleteError } from '../src/base/errors.ts';
 import {
   type ChangedOptions,
@@ -45,7 +45,7 @@ export const syncOrders = defineRun({
  *
  * @throws IncompleteError
  */
-async function requireNoBackfill({ warehouse: { db } }: App): Promise<void> {
+async function requireNoBackfill({ warehouse: { db } }: Systems): Promise<void> {
   if ((await readCursor(db, 'orders')) !== undefined) return;
   const { outcome, reason } = (await openOrNewest(db, backfillOrders.name, 'backfill')) ?? { outcome: 'done' };
   if (outcome === 'done' || (outcome === 'incomplete' && reason !== 'steps-failed')) return;
@@ -63,13 +63,13 @@ async function requireNoBackfill({ warehouse: { db } }: App): Promise<void> {
   );
 }
 
-const depsOf = (app: App) => ({ shop: app.shop, db: app.warehouse.db });
+const depsOf = (app: Systems) => ({ shop: app.shop, db: app.warehouse.db });
 
 /** The orders that a run would look at now. Writes nothing. */
-export const ordersToSync = (app: App, allowRemovals: boolean) =>
+export const ordersToSync = (app: Systems, allowRemovals: boolean) =>
   changedOrders(depsOf(app), optionsOf(app, { allowRemovals }));
 
-const optionsOf = ({ config }: App, { allowRemovals }: { allowRemovals: boolean }): ChangedOptions => ({
+const optionsOf = ({ config }: Systems, { allowRemovals }: { allowRemovals: boolean }): ChangedOptions => ({
   lookbackMinutes: config.orderOverlapMinutes,
   batchSize: config.orderBatchSize,
   isAnyTime: allowRemovals,

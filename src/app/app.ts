@@ -17,7 +17,10 @@ import { type Config, type Deployment, shortLockSeconds } from './config.ts';
 import { requireMigrated } from './require-migrated.ts';
 import { requireSameService, sharedSession } from './require-same-service.ts';
 
-/** All systems that a process uses, opened from one Config. */
+/** The shop, the service and the warehouse, opened from one Config: what looking at them needs. */
+export type Systems = Awaited<ReturnType<typeof openSystems>>;
+
+/** All systems that a process uses: the queues, too. */
 export type App = Awaited<ReturnType<typeof openApp>>;
 
 export type AppOptions = {
@@ -54,13 +57,25 @@ export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deploy
 /** Steps of any kind that one process works on at the same time. */
 export const stepsAtATime = windowsAtATime;
 
+/** Opens the queues beside a warehouse. @throws ReviewSyncError if the queue does not respond, or lacks its tables. */
+export const queuesOf = async ({ db }: Warehouse, { queueUrl, api, brand }: Config, options?: AppOptions) =>
+  openQueues(queueUrl, await queueNames(db, api, brand), options?.shared?.queue, options?.takers);
+
 /**
- * Opens the warehouse, the queue, the shop and the service. Disposal closes them in reverse order.
+ * Opens the warehouse, the shop, the service and the queue. Disposal closes them in reverse order.
  *
- * @throws ReviewSyncError when warehouse or queue do not respond, the warehouse is not migrated, or it belongs to
- *   another service.
+ * @throws ReviewSyncError as `openSystems` and `queuesOf`.
  */
 export async function openApp(config: Config, options: AppOptions) {
+  await using opened = new AsyncDisposableStack();
+  const systems = opened.use(await openSystems(config, options));
+  const queues = opened.use(await queuesOf(systems.warehouse, config, options));
+  const all = opened.move();
+  return { ...systems, queues, [Symbol.asyncDispose]: () => all.disposeAsync() };
+}
+
+/** @throws ReviewSyncError when the warehouse does not respond, is not migrated, or belongs to another service. */
+export async function openSystems(config: Config, options: AppOptions) {
   const { log } = options;
   await using opened = new AsyncDisposableStack();
   const abort = new AbortController();
@@ -83,8 +98,6 @@ export async function openApp(config: Config, options: AppOptions) {
   await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
   });
-  const names = await queueNames(warehouse.db, config.api, brand);
-  const queues = opened.use(await openQueues(config.queueUrl, names, options.shared?.queue, options.takers));
   const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
   const api = opened.use(
     openReviewApi({
@@ -115,7 +128,6 @@ export async function openApp(config: Config, options: AppOptions) {
     fieldShapes,
     shop,
     api,
-    queues,
     /** State of pushing orders. One per process, so that its statements batch many orders. */
     orderStore: openOrderStore(warehouse, { leaseMs: config.orderLeaseSeconds * 1000 }),
     lists,

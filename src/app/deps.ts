@@ -2,10 +2,10 @@ import { defaultLimits } from '../orders/limits.ts';
 import type { OrderDeps } from '../orders/order-deps.ts';
 import { plausibleDates } from '../reviews/plan/review-bounds.ts';
 import type { ReviewDeps } from '../reviews/review-deps.ts';
-import type { App } from './app.ts';
+import type { Systems } from './app.ts';
 
 /** What reading, comparing and pushing orders needs of the app. */
-export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
+export const orderDeps = (app: Systems, signal: AbortSignal): OrderDeps => ({
   api: app.api,
   shop: app.shop,
   db: app.warehouse.db,
@@ -19,7 +19,7 @@ export const orderDeps = (app: App, signal: AbortSignal): OrderDeps => ({
 });
 
 /** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */
-export function reviewDeps(app: App, signal: AbortSignal): ReviewDeps {
+export function reviewDeps(app: Systems, signal: AbortSignal): ReviewDeps {
   const { warehouse, now, lists, config } = app;
   const { timeZone } = config.api;
   const plausible = plausibleDates(config.reviewYearsFrom, timeZone, now());

@@ -3,7 +3,7 @@ import { ownPushRights } from '../app/run-rights.ts';
 import { type ShownOrder, showOrder } from '../orders/compare/show-order.ts';
 import { orderCode } from './arguments.ts';
 import type { Context, Report } from './command.ts';
-import { withApp } from './with-app.ts';
+import { withSystems } from './with-app.ts';
 
 /** The work of a command that shows one order and changes nothing. */
 export async function lookAtOrder(
@@ -12,7 +12,7 @@ export async function lookAtOrder(
   draw: (order: ShownOrder) => Report,
 ): Promise<Report> {
   const asked = orderCode(text);
-  return withApp(context, {}, async (app) => {
+  return withSystems(context, {}, async (app) => {
     const order = await showOrder(orderDeps(app, context.signal), asked, ownPushRights(app.config, 'show'));
     const { code, shop, service, lookupFault, link, deadLetters } = order;
     const report = draw(order);

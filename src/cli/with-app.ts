@@ -1,25 +1,32 @@
-import { type App, openApp } from '../app/app.ts';
-import type { Config } from '../app/config.ts';
+import { type App, openApp, openSystems, type Systems } from '../app/app.ts';
 import { requireMigrated } from '../app/require-migrated.ts';
 import { UsageError } from '../base/errors.ts';
-import { openQueues } from '../queue/index.ts';
-import { queueNames } from '../warehouse/connected-service.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import type { Context, Report } from './command.ts';
 import { openProgress, type Progress } from './ui/progress.ts';
 
-/**
- * Opens all systems for one command and closes them at its end. Waits are said by `progress`.
- *
- * @param shown the label of the progress, and the unit of what it counts, if the command shows any.
- */
-export async function withApp<T>(
+/** The label of the progress, and the unit of what it counts, if the command shows any. */
+type Shown = { label?: string; unit?: string };
+
+/** Opens all systems for a command that starts a run, and closes them at its end. Waits are said by `progress`. */
+export const withApp = <T>(context: Context, shown: Shown, work: (app: App, progress: Progress) => Promise<T>) =>
+  withOpened(openApp, context, shown, work);
+
+/** The same without the queue, for a command that starts no run. */
+export const withSystems = <T>(
   context: Context,
-  { label = '', unit = '' }: { label?: string; unit?: string },
-  work: (app: App, progress: Progress) => Promise<T>,
+  shown: Shown,
+  work: (app: Systems, progress: Progress) => Promise<T>,
+) => withOpened(openSystems, context, shown, work);
+
+async function withOpened<T, Opened extends Systems>(
+  open: (...given: Parameters<typeof openApp>) => Promise<Opened>,
+  context: Context,
+  { label = '', unit = '' }: Shown,
+  work: (app: Opened, progress: Progress) => Promise<T>,
 ): Promise<T> {
   const progress = openProgress(context.terminal, label, unit);
-  const app = await openApp(context.config(), {
+  const app = await open(context.config(), {
     // Without LOG_LEVEL a person at a terminal reads the error that the command ends with, not its line of the log too.
     log: await context.log(context.terminal.isTerminal ? 'fatal' : 'error'),
     onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
@@ -48,15 +55,11 @@ export async function inWarehouse(context: Context, work: (warehouse: Warehouse)
   return await work(warehouse);
 }
 
-/** Opens the queues beside a warehouse. @throws ReviewSyncError if the queue does not respond, or lacks its tables. */
-export const queuesOf = async ({ db }: Warehouse, { queueUrl, api, brand }: Config) =>
-  openQueues(queueUrl, await queueNames(db, api, brand));
-
 /**
  * Stops a command before it does anything if a shop query does not match the contract (exit status 2). Errors of the
  * shop's database are left to the run, which reports them.
  */
-export async function requireShopQueries({ shop }: App): Promise<void> {
+export async function requireShopQueries({ shop }: Systems): Promise<void> {
   await shop.checkQueries().catch((error: unknown) => {
     if (error instanceof UsageError) throw error;
   });

@@ -75,3 +75,17 @@ test('a command that only looks changes no row anywhere and sends nothing but GE
   // Once for all looks: each row names its table.
   expect(await everyRow(world)).toEqual(before);
 });
+
+test('a command that starts no run needs no queue', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { QUEUE_URL: 'redis://127.0.0.1:1' } });
+  await world.place(order('A', line('1', 7)));
+  await world.seedReviews([reviewAt(Date.now() - 86_400_000)]);
+  const inVain = ['sync orders'];
+  const looks = ['explain order A', 'preview order A', 'explain review 1', 'sync orders --dry-run'];
+  const ofDays = ['backfill orders --diff', 'backfill orders --dry-run', 'backfill reviews --dry-run'];
+  const repairs = ['verify orders --repair', 'verify reviews --repair'];
+  const failed = [];
+  for (const command of [...inVain, ...looks, ...ofDays, ...repairs])
+    if ((await world.cli(command)).status !== 0) failed.push(command);
+  expect(failed).toEqual(inVain);
+});

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
 import { backfillReviews } from '../../../jobs/backfill-reviews.ts';
-import type { App } from '../../app/app.ts';
+import type { Systems } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config-reader.ts';
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
@@ -25,7 +25,7 @@ import { optionOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawRun, runAndDraw, startOnly } from '../run-job.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withApp } from '../with-app.ts';
+import { requireShopQueries, withApp, withSystems } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
 type ReviewOptions = Options & { gaps?: true };
@@ -94,11 +94,12 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
   const asked = { from, to, gaps };
   // Wrong days are reported before anything is opened.
   spanOfDays(asked, context.config().api.timeZone);
-  return withApp(context, { label: 'backfill reviews', unit: 'windows' }, async (app, progress) => {
+  const shown = { label: 'backfill reviews', unit: 'windows' };
+  if (options.dryRun) return withSystems(context, shown, (app) => planReviews(reviewDeps(app, context.signal), asked));
+  return withApp(context, shown, async (app, progress) => {
     // Days without any plausible date, too, before a run is recorded.
     const deps = reviewDeps(app, context.signal);
     spanOf(asked, deps, deps.plausible);
-    if (options.dryRun) return await planReviews(deps, asked);
     const run = { job: backfillReviews, asked, key: backfillReviewsKey(asked) };
     if (options.detach) return await startOnly(app, run);
     const note = async (runId: string) => {
@@ -131,10 +132,16 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
   const asked = { trigger: withEmail ? 'backfill with e-mail' : 'backfill', from, to, allowRemovals } as const;
   const rights = ownPushRights(config, asked.trigger, asked);
   if (withEmail && rights.contactMaxAgeDays <= 0) throw new UsageError(noContact, { hint: noContactHint });
-  return withApp(context, { label: 'backfill orders', unit: 'slices of orders' }, async (app, progress) => {
+  const shown = { label: 'backfill orders', unit: 'slices of orders' };
+  if (options.diff || options.dryRun) {
+    return withSystems(context, shown, async (app) => {
+      await requireShopQueries(app);
+      if (options.diff) return await showDiff(context, app, rights, options.limit);
+      return await forecastBackfill(context, app, rights, withEmail);
+    });
+  }
+  return withApp(context, shown, async (app, progress) => {
     await requireShopQueries(app);
-    if (options.diff) return await showDiff(context, app, rights, options.limit);
-    if (options.dryRun) return await forecastBackfill(context, app, rights, withEmail);
     context.terminal.say(
       withEmail
         ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
@@ -150,13 +157,13 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
 const noContact = '--with-email was asked for, and ORDER_CONTACT_MAX_AGE_DAYS is 0: this process sends no contact';
 const noContactHint = 'Set ORDER_CONTACT_MAX_AGE_DAYS to a number of days, or leave out --with-email.';
 
-async function showDiff({ signal }: Context, app: App, rights: PushRights, limit: number) {
+async function showDiff({ signal }: Context, app: Systems, rights: PushRights, limit: number) {
   const diff = await diffBackfill(orderDeps(app, signal), rights, limit);
   const incomplete = diff.orders.some(({ kind }) => kind === 'not compared');
   return { text: drawDiff(diff, limit), json: diff, incomplete };
 }
 
-async function forecastBackfill({ signal }: Context, app: App, rights: PushRights, withEmail: boolean) {
+async function forecastBackfill({ signal }: Context, app: Systems, rights: PushRights, withEmail: boolean) {
   const orders = ordersByCreation(app.shop, rights.createdIn);
   const forecast = await forecastOrders(orderDeps(app, signal), orders, rights);
   const contact = withEmail

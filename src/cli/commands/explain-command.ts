@@ -4,7 +4,7 @@ import { numberOf } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { lookAtOrder } from '../look-at-order.ts';
 import { orderText, reviewText } from '../ui/record-text.ts';
-import { withApp } from '../with-app.ts';
+import { withSystems } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {
@@ -26,7 +26,7 @@ function draw(found: ShownOrder): Report {
 
 async function lookAtReview(context: Context, text: string): Promise<Report> {
   const id = numberOf(text, 'a review');
-  return withApp(context, {}, async ({ api, warehouse }) => {
+  return withSystems(context, {}, async ({ api, warehouse }) => {
     const review = await explainReview({ reviews: api.reviews, warehouse }, id);
     const isUnknown = !review.service && !review.warehouse && review.deadLetters.length === 0;
     const incomplete = review.serviceFault !== undefined || isUnknown;

@@ -1,3 +1,4 @@
+import { queuesOf } from '../../app/app.ts';
 import { mayDo } from '../../app/run-rights.ts';
 import { utc } from '../../app/status-view.ts';
 import { UsageError } from '../../base/errors.ts';
@@ -6,7 +7,7 @@ import { warehouseNow } from '../../warehouse/index.ts';
 import { isAttended, openRuns } from '../../warehouse/runs/runs.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse, queuesOf } from '../with-app.ts';
+import { inWarehouse } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {

@@ -1,11 +1,12 @@
 import type { Issue } from '../../alerts/post-issues.ts';
 import { issuesOf } from '../../app/alert-rules.ts';
+import { queuesOf } from '../../app/app.ts';
 import { isWhole } from '../../app/config.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse, queuesOf } from '../with-app.ts';
+import { inWarehouse } from '../with-app.ts';
 
 export const command: Command = {
   define(commander, run) {

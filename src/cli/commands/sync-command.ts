@@ -3,7 +3,7 @@ import { rescanOrders } from '../../../jobs/rescan-orders.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { ordersToSync, syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
-import type { App } from '../../app/app.ts';
+import type { Systems } from '../../app/app.ts';
 import { orderDeps } from '../../app/deps.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { addCounts, counted } from '../../base/counts.ts';
@@ -17,7 +17,7 @@ import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { drawRun, runAndDraw, runJob } from '../run-job.ts';
 import { drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withApp } from '../with-app.ts';
+import { requireShopQueries, withApp, withSystems } from '../with-app.ts';
 
 type OrderOptions = { allowRemovals?: boolean; dryRun?: true };
 
@@ -47,13 +47,17 @@ export const command: Command = {
 };
 
 async function runSyncOrders(context: Context, { allowRemovals = false, dryRun }: OrderOptions): Promise<Report> {
-  return withApp(context, { label: 'sync orders', unit: 'slices of orders' }, async (app, progress) => {
-    await requireShopQueries(app);
-    if (dryRun) {
+  const shown = { label: 'sync orders', unit: 'slices of orders' };
+  if (dryRun) {
+    return withSystems(context, shown, async (app) => {
+      await requireShopQueries(app);
       const forecast = await forecastOf(context, app, ordersToSync(app, allowRemovals), allowRemovals);
       const text = drawForecast(forecast, contactText(app, forecast.withContact), allowRemovals);
       return { text, json: forecast };
-    }
+    });
+  }
+  return withApp(context, shown, async (app, progress) => {
+    await requireShopQueries(app);
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
     const request = { job: syncOrders, asked: { allowRemovals } };
@@ -64,12 +68,12 @@ async function runSyncOrders(context: Context, { allowRemovals = false, dryRun }
 /** What a regular run would send of these orders. */
 const forecastOf = (
   { signal }: Pick<Context, 'signal'>,
-  app: App,
+  app: Systems,
   orders: Parameters<typeof forecastOrders>[1],
   allowRemovals = false,
 ) => forecastOrders(orderDeps(app, signal), orders, ownPushRights(app.config, syncOrders.trigger, { allowRemovals }));
 
-const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customers: number): string =>
+const contactText = ({ config: { orderContactMaxAgeDays: days } }: Systems, customers: number): string =>
   customers === 0
     ? 'No e-mail address and no phone number goes to the service: nobody is mailed.'
     : `E-mail and phone of ${counted(customers, 'customer')} GO TO THE SERVICE, with orders younger than ${counted(days, 'day')}: ` +
@@ -79,7 +83,7 @@ const contactText = ({ config: { orderContactMaxAgeDays: days } }: App, customer
 const thinkMs = 10_000;
 
 /** Only young orders carry contact, so only those are read. @throws IncompleteError if a person stops it. */
-async function announceContact({ terminal, signal }: Context, app: App): Promise<void> {
+async function announceContact({ terminal, signal }: Context, app: Systems): Promise<void> {
   const start = secondOf(app.now()) - app.config.orderContactMaxAgeDays * 86_400;
   const young = ordersByCreation(app.shop, { start, end: undefined });
   const { withContact } = await forecastOf({ signal }, app, young);

@@ -9,7 +9,7 @@ import { recount } from '../../warehouse/bi/recount.ts';
 import type { Command, Context, Report } from '../command.ts';
 import { comparedText } from '../ui/difference-text.ts';
 import { table } from '../ui/table.ts';
-import { requireShopQueries, withApp } from '../with-app.ts';
+import { requireShopQueries, withSystems } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
@@ -53,7 +53,7 @@ Orders of the service that review-sync never pushed, and that are not in the sho
 async function runVerifyReviews(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   // Wrong days are reported before anything is opened.
   spanOfDays(days, context.config().api.timeZone);
-  return withApp(context, { label: 'verify reviews', unit: 'windows' }, async (app, progress) => {
+  return withSystems(context, { label: 'verify reviews', unit: 'windows' }, async (app, progress) => {
     const deps = reviewDeps(app, context.signal);
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, days, { repair });
     if (repair) await recount(app.warehouse.db);
@@ -107,7 +107,7 @@ function conclusion({ differing, unrepairable, problems }: Verification, repair:
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   const { orderDeletes: deletes } = context.config();
   const rights = ownPushRights(context.config(), 'repair', days);
-  return withApp(context, { label: 'verify orders', unit: 'orders' }, async (app, progress) => {
+  return withSystems(context, { label: 'verify orders', unit: 'orders' }, async (app, progress) => {
     await requireShopQueries(app);
     await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
