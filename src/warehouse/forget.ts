@@ -28,6 +28,9 @@ export type Traces = {
 
 /** The reason of a dead letter whose record was masked. */
 const forgotten = 'the record was masked by forget; the next attempt reads it again';
+const forgottenKept =
+  'the record was masked by forget; the service keeps a value of the order that the shop cleared: ' +
+  'clear it there by hand, then discard this dead letter';
 
 /**
  * Finds the records of a customer by their customer field (`user_code`) and by their order, never by another value.
@@ -84,7 +87,7 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
  * fields; dead letters record and reason; order lines chosen options and parcel number; orders the fingerprint, which
  * covers 16 bits of e-mail address and phone number, and no later push carries both. A push under way ends. Ratings, dates,
  * products and links stay: without the links orders would be pushed a second time. A dead letter stays open, because
- * its record is not synced.
+ * its record is not synced, and keeps what later pushes are decided by (`other_code`, `kept`).
  *
  * @returns the records that were masked.
  */
@@ -112,7 +115,10 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
       update warehouse.reviews set ${sql.join(emptied)}, extra = '{}' where id = any(${reviews})`;
     await write(trx)`delete from sync.comments_due where review_id = any(${reviews})`;
     await write(trx)`
-      update sync.dead_letters set reason = case when is_discarded then reason else ${forgotten} end, payload = 'null'
+      update sync.dead_letters set
+        reason = case when is_discarded then reason when kind = 'order' and payload ? 'kept' then ${forgottenKept} else ${forgotten} end,
+        payload = case when kind = 'order' and payload ?| '{other_code,kept}'
+          then jsonb_strip_nulls(jsonb_build_object('other_code', payload -> 'other_code', 'kept', payload -> 'kept')) else 'null' end
       where id = any(${found.deadLetters.map(({ id }) => id)})`;
     await write(trx)`
       update sync.sub_order_links set content = content || '{"product_options": {}, "invoice": null}'
@@ -151,5 +157,5 @@ const deadLettersWithOwner = (db: Db, whose: Whose) =>
         or (jsonb_typeof(record) = 'string' and strpos(record::text, ${whose.userCode ?? null}) > 0)
     ) as "isOwn"
     from sync.dead_letters
-    where kind in ('order', 'order_line', 'review') and reason <> ${forgotten}
+    where kind in ('order', 'order_line', 'review') and reason <> all(${[forgotten, forgottenKept]})
     order by id`;

@@ -132,6 +132,12 @@ test('a phone number that the service keeps is named, and keeps no e-mail addres
   await world.shop('delete from l; delete from o');
   await world.syncDaily(2);
   expect(await world.openDeadLetters()).toMatchObject(named);
+  // As it is when the customer is forgotten.
+  expect(await world.cli('forget order A --apply')).toMatchObject({ status: 0 });
+  await world.syncDaily(1);
+  const masked = [{ key: 'A', reason: expect.stringContaining('the service keeps a value of the order') }];
+  expect(await world.openDeadLetters()).toMatchObject(masked);
+  await world.says('forget order A --apply', /^Masked before/);
 });
 
 test('what another integration wrote stays until the queries select such a column', async ({ world }) => {

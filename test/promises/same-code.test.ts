@@ -160,6 +160,27 @@ test('an order that the service takes for another one is a dead letter', async (
   expect(await world.atService(contents)).toHaveLength(4);
 });
 
+test('what the service takes for another order stays known while its row is unreadable', async ({ world }) => {
+  const sync = async () => {
+    await world.timePasses('1 day');
+    world.serviceRule(strips);
+    await world.sync();
+  };
+  await world.place(of('123', 'kim', 1));
+  await sync();
+  await world.place(of('00123', 'lee', 3));
+  await sync();
+  for (const price of ['1e20', '100']) {
+    await world.shop(`update o set total_price = ${price}, updated_at = now() where code = '00123'`);
+    await sync();
+    expect(mailed(world)).not.toContain('lee@example.com');
+  }
+  expect(await world.cli('forget order 00123 --apply')).toMatchObject({ status: 0 });
+  expect(await world.warehouse('select payload from sync.dead_letters')).toEqual([{ payload: { other_code: '123' } }]);
+  await sync();
+  expect(world.writes().flatMap(({ form }) => form.getAll('user_code'))).not.toContain('lee');
+});
+
 test('an order that is shown by a code that the shop does not have is mailed once', async ({ world }) => {
   await world.place(of('2026-EU-01', 'kim', 1), of('2026-EU-02', 'lee', 3));
   const cuts = () => folds(world, (code, method) => (method === 'POST' ? code.slice(0, 8) : code));

@@ -52,9 +52,8 @@ export function desiredOrder(
   deletes: 'off' | 'send',
   alike: readonly AlikeOrder[] = [],
 ): DesiredOrder | NewDeadLetter {
-  if (raw.fault !== undefined) return orderDeadLetter(raw.order, raw.fault);
-  const checked = readOrder(raw.order);
-  if ('fault' in checked) return orderDeadLetter(raw.order, checked.fault);
+  const checked = raw.fault === undefined ? readOrder(raw.order) : { fault: raw.fault };
+  if ('fault' in checked) return orderDeadLetter(raw.order, checked.fault, shownFor(alike));
   const order = checked.row;
   const grade = order.userGradeCode;
   const whole = orderBody(order, grade === undefined ? undefined : grades.get(grade));
@@ -127,6 +126,9 @@ export function orderDeadLetter(raw: RawRow, reason: string, shownCode?: string 
   const payload = shownCode ? { order: raw, other_code: shownCode } : raw;
   return { kind: 'order', key: code, orderCode: code, reason, payload };
 }
+
+/** The code by which the service has shown another order for this one: each dead letter of this one keeps it. */
+export const shownFor = (alike: readonly AlikeOrder[]) => alike.find(({ shownCode }) => shownCode !== null)?.shownCode;
 
 /** The key of a line's dead letter: no two lines have the same, also if a code has a slash. */
 export const lineKey = (orderCode: string, lineCode: string) =>

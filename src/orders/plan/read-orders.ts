@@ -10,7 +10,7 @@ import { productIds } from '../../warehouse/products.ts';
 import { ageClock, type PushRights } from '../contact-rule.ts';
 import { dayMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter } from './desired-order.ts';
+import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter, shownFor } from './desired-order.ts';
 import { isNeverPushed, memoryOf, type OrderMemory } from './order-memory.ts';
 import { type OrderPlan, type Planning, planOrder } from './plan-order.ts';
 
@@ -72,8 +72,7 @@ export async function readOrders(
     if (!('lines' in order)) return { ...own, deadLetter: order };
     const fault = otherOrderFault(order.order, link) ?? faultOfAlike(order, link);
     if (fault === undefined) return { ...own, order, plan: planOrder(order, 'unknown', own.memory, planning) };
-    const [shownCode] = order.alike.flatMap((one) => one.shownCode ?? []);
-    return { ...own, deadLetter: orderDeadLetter(raw.order, fault, shownCode) };
+    return { ...own, deadLetter: orderDeadLetter(raw.order, fault, shownFor(order.alike)) };
   });
 }
 
