@@ -43,6 +43,21 @@ test.each<[claim: string, past: string, since: number | undefined]>([
   );
 });
 
+test('a backfill that read dates in another time zone is not continued', async () => {
+  const key = 'backfill-reviews_first_last';
+  for (const [days, timeZone] of [
+    [3, 'Asia/Seoul'],
+    [2, 'UTC'],
+    [1, 'UTC'],
+  ] as const) {
+    const run = runOf('backfill-reviews', { id: `run-${days}`, key });
+    await beginRun(db, { ...run, systems: { ...run.systems, timeZone } });
+    await ask('update sync.runs set started_at = $2 where id = $1', [run.id, daysAgo(days)]);
+    await finishRun(db, run.id, { outcome: 'abandoned' });
+  }
+  expect(await unfinishedSince(db, key, now)).toEqual(daysAgo(2));
+});
+
 test('what a flow brought is counted by 24 hours; a day without a run is unknown', async () => {
   await ask(
     `insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)

@@ -1,9 +1,11 @@
--- The start of the oldest run of a key that began after its newest complete one.
+-- The start of the oldest run of a key that began after its newest complete one, and read dates in the zone of its newest
+-- one: spans that were read in another zone are hours off.
 -- $1 text: key. $2 timestamptz: older runs are not continued. Index: runs_by_key.
 select min(started_at) as since
 from sync.runs
 where key = $1
   and started_at >= $2
+  and time_zone = (select time_zone from sync.runs where key = $1 order by started_at desc limit 1)
   and started_at > coalesce((
     select max(started_at) from sync.runs
     where key = $1
