@@ -234,3 +234,21 @@ test('what stops the rescan does not stop the reconcile of reviews, nor the othe
   const reviewless = /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. .*5 orders pushed/s;
   expect(await world.says('sync reconcile', reviewless)).toMatchObject({ status: 1 });
 });
+
+test('an unanswered deletion is made good if the shop shows the order again', async ({ world }) => {
+  await pushOrders(world);
+  await world.shop(`create table away as select * from o where code = 'O1'`);
+  await missForADay(world, `delete from o where code = 'O1'`);
+  world.serviceRule(({ method, path }) => {
+    if (method === 'DELETE') return 'lose';
+    const isDeleted = world.writes().some((request) => request.method === 'DELETE');
+    return isDeleted && path.startsWith('/v1/orders') ? { status: 500 } : 'pass';
+  });
+  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', counts: { orders_deleted: 0 } });
+  expect(await world.codesAtService()).not.toContain('O1');
+  world.serviceRule(() => 'pass');
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.shop('insert into o select * from away');
+  await rescan(world);
+  expect(await world.codesAtService()).toContain('O1');
+});

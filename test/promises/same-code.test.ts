@@ -160,7 +160,7 @@ test('an order that the service takes for another one is a dead letter', async (
   expect(await world.atService(contents)).toHaveLength(4);
 });
 
-test('what the service takes for another order stays known while its row is unreadable', async ({ world }) => {
+test('an order taken for another one stays so while its row cannot be read', async ({ world }) => {
   const sync = async () => {
     await world.timePasses('1 day');
     world.serviceRule(strips);

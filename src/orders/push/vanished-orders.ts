@@ -66,7 +66,8 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
       await store.forget(leased);
       return { kind: results.some(({ request }) => request.kind === 'delete order') ? 'deleted' : 'absent' };
     }
-    await store.release(leased, { isBrokenOff: false });
+    // If nobody knows what became of the deletion, an order that the shop shows again is not taken for unchanged.
+    await store.release(leased, { isBrokenOff: memory.failedDeletion?.isUnknown === true });
     const failure = memory.stop ?? memory.failedDeletion;
     return failure ? { kind: 'failed', ...failure } : { kind: 'kept' };
   };
