@@ -80,13 +80,15 @@ function requireSameSystems(app: App, run: Run): void {
 /**
  * Starts the run of a job that is due by its schedule.
  *
- * @param dueId the id of the moment, which comes twice if a clock is set back.
+ * @param dueId the id of the moment, which comes twice if a clock is set back: then the second run has an id of its own, because
+ *   what the first one has read would count as read by this one.
  */
 export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Promise<void> {
   const { db } = app.warehouse;
-  const id = dueId.replaceAll(/[^\w-]/g, '-');
-  const known = await openRuns(db, id);
+  const moment = dueId.replaceAll(/[^\w-]/g, '-');
+  const known = await openRuns(db, moment);
   const open = known.filter(({ finishedAt }) => finishedAt === null);
+  const id = open.length < known.length ? `${moment}-${randomBytes(6).toString('hex')}` : moment;
   const running = (await endLostRuns(app, open, job.name)).find((one) => one.id !== id && one.job === job.name);
   if (running) {
     app.log.warn(
@@ -95,7 +97,5 @@ export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Prom
     );
     return;
   }
-  // What is left of a run of the same moment would be taken for this one's.
-  if (open.length < known.length) await app.queues.drop(id).catch(() => {});
   await begin(app, job, { id, startedBy: 'schedule', rights: ownRights(app.config, job.trigger) });
 }

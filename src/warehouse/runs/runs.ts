@@ -75,8 +75,7 @@ export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'rights' | 'systems'
 };
 
 /**
- * Records that a run begins, and what it may do. If the row is there and has not ended, it stays as it is. The id of a
- * scheduled run is its moment, which comes twice if a clock is set back: the run begins once more.
+ * Records that a run begins, and what it may do. If the row is there, it stays as it is.
  *
  * @returns false if another run stands in the way: a scheduled run of the same job, or a run of the same key.
  */
