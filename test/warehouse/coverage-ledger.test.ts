@@ -125,6 +125,21 @@ test('a gap of updates closes once every review was read by its creation date', 
   expect(await openAfterClosing()).toBe(1);
 });
 
+test('what was read by a clock that is ahead closes no gap that is found later', async () => {
+  const second = Math.floor(Date.now() / 1000);
+  await at(second - 500, [1]);
+  const startedAt = new Date(Date.now() + 6 * 3_600_000);
+  const read = () => enterSpan(warehouse.db, { ...proven, span: { start: second - 1000, end: second }, startedAt });
+  await read();
+  const span = { start: second - 300, end: second - 200 };
+  await openGap(warehouse.db, 'updated', { span, kind: 'failed', reason: 'r' });
+  await closeGapsReadSince(warehouse.db);
+  expect(await openGaps(warehouse.db)).toHaveLength(1);
+  await read();
+  await closeGapsReadSince(warehouse.db);
+  expect(await openGaps(warehouse.db)).toEqual([]);
+});
+
 test('of the suspected reviews those that wait longest are asked about first', async () => {
   await at(100, [1, 2, 3, 4]);
   await ask('update warehouse.reviews set deleted_at = now() where id = 4');

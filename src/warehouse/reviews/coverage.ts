@@ -40,6 +40,7 @@ export type Entry = {
   pages: number;
   reviews: number;
   requests: number;
+  /** By the clock of this machine. If that is ahead, it counts as now: what was found later must not count as read since. */
   startedAt: Date;
   /** Reviews that are here, dated within the span, and were not shown. */
   absent: readonly number[];
@@ -59,7 +60,7 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
       insert into sync.export_windows
         (run_id, axis, start_at, end_at, pages, reviews, requests, started_at, finished_at)
       select ${runId}, ${axis}, ${start}::timestamptz, ${end}::timestamptz, ${pages}::integer, ${reviews}::integer,
-        ${requests}::integer, ${startedAt}::timestamptz, clock_timestamp()
+        ${requests}::integer, least(${startedAt}::timestamptz, clock_timestamp()), clock_timestamp()
       where ${when}`;
   const hasNoGap = sql`
     not exists (select from sync.open_gaps where axis = ${axis} and start_at < ${end} and end_at > ${start})`;
