@@ -94,7 +94,7 @@ export async function openSystems(config: Config, options: AppOptions) {
   await requireMigrated(warehouse);
   const fieldShapes = openFieldShapes(warehouse);
   opened.defer(() => fieldShapes.close());
-  // Ignore a service that cannot be asked: each run asks it before it begins.
+  // Ignore a service that cannot be asked: whatever pushes or lands asks it again.
   await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
   });

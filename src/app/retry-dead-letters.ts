@@ -18,6 +18,7 @@ import { storeEvents } from '../webhooks/accept-webhook.ts';
 import { type EventFault, integer, readEvents } from '../webhooks/event.ts';
 import type { App } from './app.ts';
 import { orderDeps, reviewDeps } from './deps.ts';
+import { requireSameService } from './require-same-service.ts';
 import { requireSameShop } from './require-same-shop.ts';
 import { ownPushRights } from './run-rights.ts';
 
@@ -50,6 +51,7 @@ export async function retryDeadLetters(
 ) {
   const { db } = app.warehouse;
   const named = await requireKnown(db, ids);
+  await requireSameService(db, app.config.api);
   await reopenDiscarded(db, ids);
   // The record of a closed dead letter may be open under another id.
   const isNamed = ({ kind, key }: DeadLetter) =>

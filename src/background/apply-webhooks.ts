@@ -1,5 +1,6 @@
 import type { App } from '../app/app.ts';
 import { reviewDeps } from '../app/deps.ts';
+import { requireSameService } from '../app/require-same-service.ts';
 import { describeWithHint } from '../base/errors.ts';
 import { sleep } from '../base/timeout.ts';
 import { refreshReview } from '../reviews/refresh/refresh-review.ts';
@@ -72,6 +73,7 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
 export async function readChanged(app: App, taken: TakenReview): Promise<void> {
   const { db } = app.warehouse;
   const { id, attempts } = taken;
+  await requireSameService(db, app.config.api);
   // Made for each call: a process lives for weeks, and the plausible dates end tomorrow.
   const outcome = await refreshReview(reviewDeps(app, app.abort.signal), id);
   if (outcome.kind !== 'failed') {

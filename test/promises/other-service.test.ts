@@ -5,6 +5,7 @@ import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { openApp } from '../../src/app/app.ts';
 import { readConfig } from '../../src/app/config.ts';
+import { readChanged } from '../../src/background/apply-webhooks.ts';
 import { openLog } from '../../src/base/log.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
@@ -40,8 +41,23 @@ test('a warehouse that was used with one service refuses another one', async ({ 
   await using worker = await openApp(config, { log: openLog('fatal') });
   proxy.use(() => 'pass');
   expect(await runJob(worker, syncOrders)).toMatchObject({ error: belongs });
+  // So does a webhook, which needs no run.
+  const named = { id: 1, events: 1, attempts: 1 };
+  await expect(readChanged(worker, named)).rejects.toThrow('belongs to another review service');
   expect((await runCli(['doctor'], environment)).stdout).toContain('belongs to another review service');
   expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+});
+
+test('no command sends anything to a service that does not say whose it is', async ({ world }) => {
+  await world.place(order('A'), order('B', { user_email: 'b@example.com' }));
+  world.serviceRule(({ form }) => (form.get('code') === 'B' ? { status: 422 } : 'pass'));
+  expect(await world.run('sync-orders')).toMatchObject({ counts: { orders_pushed: 1, orders_failed: 1 } });
+  await using proxy = await startRuleProxy(await openOther('select'));
+  proxy.use(({ path }) => (path === '/v1/orders/1' ? { status: 403 } : 'pass'));
+  const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
+  for (const command of ['sync orders', 'dead-letters retry', 'verify orders --repair', 'verify reviews --repair'])
+    expect([command, await runCli(command.split(' '), environment)]).toMatchObject([command, { status: 1 }]);
+  expect(proxy.requests.filter(({ path }) => path !== '/v1/orders/1')).toEqual([]);
 });
 
 test('a run is ended although the service is another one, and the queue is down', async ({ world }) => {

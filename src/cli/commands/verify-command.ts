@@ -1,4 +1,5 @@
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
+import { requireSameService } from '../../app/require-same-service.ts';
 import { requireSameShop } from '../../app/require-same-shop.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { codesText, counted, formatCount } from '../../base/counts.ts';
@@ -54,6 +55,7 @@ async function runVerifyReviews(context: Context, { repair = false, ...days }: O
   // Wrong days are reported before anything is opened.
   spanOfDays(days, context.config().api.timeZone);
   return withSystems(context, { label: 'verify reviews', unit: 'windows' }, async (app, progress) => {
+    await requireSameService(app.warehouse.db, app.config.api);
     const deps = reviewDeps(app, context.signal);
     const report = await verifyReviews({ ...deps, onProgress: progress.update }, days, { repair });
     if (repair) await recount(app.warehouse.db);
@@ -109,6 +111,7 @@ async function runVerifyOrders(context: Context, { repair = false, ...days }: Op
   const rights = ownPushRights(context.config(), 'repair', days);
   return withSystems(context, { label: 'verify orders', unit: 'orders' }, async (app, progress) => {
     await requireShopQueries(app);
+    await requireSameService(app.warehouse.db, app.config.api);
     await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
     const report = await verifyOrders({ ...orderDeps(app, context.signal), onProgress }, { repair, rights });
