@@ -7,6 +7,7 @@ import { ownerOf } from '../warehouse/bi/all-brands.ts';
 import {
   type ConnectedService,
   connectedService,
+  forgetServiceUnlessKnown,
   isSameAccount,
   type KnownRecords,
   recordConnectedService,
@@ -30,7 +31,8 @@ export const shortLimits = {
  * 1. The address, in any spelling, and the client id are those of the last command: no request is sent.
  * 2. Otherwise the service is asked for the three newest and three oldest orders and reviews, until it knows one. It may
  *    have moved, or have a new client.
- * 3. It is recorded if it knows one of them, or if the warehouse has none.
+ * 3. It is recorded if it knows one of them. It is recorded, too, if the warehouse has none, as after a trial with an empty
+ *    service: then what was learned and read of the service before does not count.
  *
  * @throws ReviewSyncError if it knows none of them, and the client's errors if it cannot be asked.
  */
@@ -39,6 +41,7 @@ export async function requireSameService(db: Db, config: Config['api']): Promise
   if (before && isSameAccount(before, serviceOf(config))) return;
   const problem = await otherServiceProblem(db, config);
   if (problem) throw problem;
+  if (before) await forgetServiceUnlessKnown(db);
   await declareSameService(db, config);
 }
 

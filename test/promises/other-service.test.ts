@@ -11,7 +11,7 @@ import { startDueRun } from '../../src/runs/start-run.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { runCli } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { line, order, orderTest as test } from '../harness/order-world.ts';
+import { line, order, orderTest as test, writeQueries } from '../harness/order-world.ts';
 import { startRuleProxy } from '../harness/proxy.ts';
 import { daysAgo, runJob } from '../harness/world.ts';
 
@@ -58,6 +58,23 @@ test('no command sends anything to a service that does not say whose it is', asy
   for (const command of ['sync orders', 'dead-letters retry', 'verify orders --repair', 'verify reviews --repair'])
     expect([command, await runCli(command.split(' '), environment)]).toMatchObject([command, { status: 1 }]);
   expect(proxy.requests.filter(({ path }) => path !== '/v1/orders/1')).toEqual([]);
+});
+
+test('what was read of a service without records does not count for the next one', async ({ world }) => {
+  const categories = `select 'C' as code, 'c' as name, null as parent_code, 'visible' as status`;
+  await writeQueries(world.environment.SHOP_SQL_DIR, { categories });
+  for (const run of ['sync-reviews', 'sync-catalog']) expect(await world.run(run)).toMatchObject({ outcome: 'done' });
+  // Longer ago than a later run reads.
+  const at = daysAgo(100);
+  const REVIEW_API_BASE_URL = await openOther(
+    `insert into reference_service.reviews (created_at, updated_at) select at, at from (select '${at.toISOString()}'::timestamptz at)`,
+  );
+  const REVIEW_YEARS_FROM = String(at.getFullYear());
+  const environment = { ...world.environment, REVIEW_API_BASE_URL, REVIEW_YEARS_FROM };
+  const counts = async (...command: string[]) =>
+    JSON.parse((await runCli([...command, '--json'], environment)).stdout).counts;
+  expect(await counts('sync', 'reviews')).toMatchObject({ inserted: 1 });
+  expect(await counts('sync', 'catalog')).toMatchObject({ categories_pushed: 1 });
 });
 
 test('a run is ended although the service is another one, and the queue is down', async ({ world }) => {
