@@ -2,7 +2,15 @@ import { expect } from 'vitest';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
-import { type OrderWorld, orderShopQueries, orders, orderTest as test, writeQueries } from '../harness/order-world.ts';
+import {
+  type OrderWorld,
+  order,
+  orderShopQueries,
+  orders,
+  orderTest as test,
+  writeQueries,
+} from '../harness/order-world.ts';
+import { daysAgo } from '../harness/world.ts';
 
 const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
 
@@ -62,6 +70,14 @@ test('the cursor goes to the newest change of all pages, at the end of the run',
   // The last page is empty where the changes fill the others; orders that are due follow.
   await world.warehouse(`insert into sync.order_links (order_code, due_at) values ('D', now() - interval '1 hour')`);
   expect(await cursorAfter(world, '2026-03-01T12:05:00Z', [...pages, undefined])).toEqual([pages[1], 0]);
+});
+
+test('an empty shop leaves no cursor, so that the orders of the right one are read', async ({ openWorld }) => {
+  const changed_orders = 'select code, updated_at as changed_at from o where updated_at >= :since';
+  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ changed_orders }) } });
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.place(order('OLD', { created_at: daysAgo(100), updated_at: daysAgo(100) }));
+  expect(await world.run('sync-orders')).toMatchObject({ counts: { orders_pushed: 1 } });
 });
 
 /** Dates of changes that the clock has not reached, and the feed that shows them. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, vi } from 'vitest';
+import { backfillOrders } from '../../jobs/backfill-orders.ts';
 import { jobs } from '../../jobs/index.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
@@ -14,7 +15,7 @@ import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
 import { runCli, until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { createOrderShop, line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
-import { daysAgo } from '../harness/world.ts';
+import { daysAgo, runJob } from '../harness/world.ts';
 
 /** Orders O0 to O39, one a day, as the service has them. */
 async function pushForty(world: OrderWorld): Promise<void> {
@@ -82,6 +83,24 @@ test('nothing of another shop is sent by any command; verify and doctor say so',
   expect((await runCli(['doctor'], environment)).stdout).toContain('none of 12 orders of all ages');
   expect(await world.prints('doctor')).not.toContain('orders of all ages');
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
+});
+
+test('a run whose shop becomes another one is not done, and leaves the cursor', async ({ world }) => {
+  await pushForty(world);
+  await world.place(order('NEW', { created_at: daysAgo(0) }));
+  const cursor = () => world.warehouse('select orders_cursor from sync.settings');
+  const before = await cursor();
+  const error = expect.stringContaining('none of 12 orders of all ages');
+  for (const job of [syncOrders, backfillOrders]) {
+    const plan: typeof job.plan = async (...args) => {
+      const planned = await job.plan(...args);
+      await world.shop('create table kept as table o; delete from o');
+      return planned;
+    };
+    expect(await runJob(await world.openApp(), { ...job, plan })).toMatchObject({ outcome: 'incomplete', error });
+    await world.shop('insert into o select * from kept; drop table kept');
+  }
+  expect(await cursor()).toEqual(before);
 });
 
 test('a run waits while its shop is empty or does not respond, and delays no other run', async ({ world }) => {

@@ -96,14 +96,16 @@ export async function nextChangedOrders(
 /**
  * Moves the cursor to the newest change that was read, and records when the run looked; only after every step of the
  * run was pushed or recorded as dead letters. The cursor never goes beyond the shop's clock: a change may be dated ahead.
- * That clock counts in whole seconds here, as many shops date their rows: a later change may carry the same second.
+ * That clock counts in whole seconds here, as many shops date their rows: a later change may carry the same second. An empty
+ * shop leaves no cursor: it may be a copy without orders.
  */
 export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedState): Promise<void> {
   const { shopNow, startedAt: readTo, isByCode, newest } = state;
   // What changed while all orders were read is read by the next run.
-  const isAhead = isByCode || (newest !== undefined && Date.parse(newest) > Date.parse(shopNow));
+  if (newest === undefined) return;
+  const isAhead = isByCode || Date.parse(newest) > Date.parse(shopNow);
   const at = isAhead ? isoOf(Math.floor(Date.parse(shopNow) / 1000)) : newest;
-  if (at !== undefined) await advanceCursor(db, 'orders', { at, readTo });
+  await advanceCursor(db, 'orders', { at, readTo });
 }
 
 async function readChanges(
