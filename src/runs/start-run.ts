@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { App } from '../app/app.ts';
 import { differingSystems, ownRights, systemsOf } from '../app/run-rights.ts';
 import { ReviewSyncError } from '../base/errors.ts';
-import { beginRun, type NewRun, openRuns, type Run, type RunRights } from '../warehouse/runs/runs.ts';
+import { beginRun, type NewRun, openRuns, type Run, type RunRights, unattendedRuns } from '../warehouse/runs/runs.ts';
 import { endLostRuns, endRun } from './end-run.ts';
 import type { AnyRunJob } from './job.ts';
 
@@ -40,7 +40,8 @@ async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'system
 export async function startRun(app: App, request: RunRequest): Promise<{ id: string; joined: boolean }> {
   const { job, key, replaces = false } = request;
   const { db } = app.warehouse;
-  await endLostRuns(app, await openRuns(db));
+  // The queue of a run that a process carries out may be another one than that of this command.
+  await endLostRuns(app, await unattendedRuns(db));
   for (;;) {
     const id = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
     const rights = ownRights(app.config, request.asked?.trigger ?? job.trigger, request.asked);

@@ -35,6 +35,7 @@ const rows: [what: string, open: Open, due: string, command: string][] = [
   ['another job, of a command', { by: 'command', job: 'backfill-orders' }, 'beside', 'beside'],
   ['the queue has lost its job', { isLost: true }, 'failed', 'failed'],
   ['the queue has lost the job of a command', { by: 'command', isLost: true }, 'failed', 'failed'],
+  ['the queue has lost its job, and somebody continues it', { isLost: true, attended: 0 }, 'failed', 'beside'],
   ['another job that the queue has lost', { job: 'sync-reviews', isLost: true }, 'failed', 'failed'],
   ['nobody continues it, of another zone', elsewhere, 'abandoned', 'beside'],
   ['such a run of a command', { ...elsewhere, by: 'command' }, 'abandoned', 'beside'],

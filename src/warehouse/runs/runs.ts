@@ -180,8 +180,10 @@ export const isAttended = (run: Run, now: Date) => run.attendedAt !== null && !i
 
 /** The open runs that no process carries out, the oldest first. */
 export async function unattendedRuns(db: Db): Promise<Run[]> {
+  const open = await openRuns(db);
+  if (open.length === 0) return [];
   const now = await warehouseNow(db);
-  return (await openRuns(db)).filter((run) => isUnattended(run, now));
+  return open.filter((run) => isUnattended(run, now));
 }
 
 /** The newest runs of all jobs; running ones come first, however long ago they began. Each half is read by its own index. */
