@@ -31,6 +31,7 @@ export const syncOrders = defineRun({
   },
   async next(app, { rights }, state: ChangedState) {
     const next = await nextChangedOrders(depsOf(app), state, optionsOf(app, rights));
+    if (next) await requireNoBackfill(app);
     return next && stepsOf(next);
   },
   async complete(app, { state }) {
@@ -41,7 +42,7 @@ export const syncOrders = defineRun({
 
 /**
  * The first sync would send the contact of young orders that a backfill has not reached yet. The person who began that backfill
- * wants to mail nobody about them. If somebody has stopped it, that is still so.
+ * wants to mail nobody about them. If somebody has stopped it, that is still so. It may begin while the first sync goes on.
  *
  * @throws IncompleteError
  */

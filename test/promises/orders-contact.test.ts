@@ -1,8 +1,9 @@
 import { expect } from 'vitest';
+import { syncOrders } from '../../jobs/sync-orders.ts';
 import { startHere } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { line, order, orderTest as test } from '../harness/order-world.ts';
-import { daysAgo } from '../harness/world.ts';
+import { daysAgo, runJob } from '../harness/world.ts';
 
 const contacts = 'select code, user_email, user_phone from reference_service.orders order by code';
 const touchAll = 'update o set total_price = total_price + 1, updated_at = now()';
@@ -36,6 +37,18 @@ test('the first sync waits for a backfill that is open, failed or was stopped', 
   expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   expect(await world.atService(contacts)).toEqual([{ code: 'A', user_email: null, user_phone: null }]);
+});
+
+test('a first sync that has begun sends no further batch once a backfill begins', async ({ openWorld }) => {
+  const world = await openWorld({ environment: { ORDER_BATCH_SIZE: '1' } });
+  await world.place(order('A', { updated_at: daysAgo(2) }), order('B', { user_email: 'b@example.com' }));
+  const next: typeof syncOrders.next = async (...at) => {
+    expect(await world.cli('backfill orders --detach')).toMatchObject({ status: 0 });
+    return syncOrders.next?.(...at);
+  };
+  const error = expect.stringContaining('waits for a backfill of orders that has not ended');
+  expect(await runJob(await world.openApp(), { ...syncOrders, next })).toMatchObject({ error });
+  expect(await world.codesAtService()).toEqual(['A']);
 });
 
 test('a backfill of a day without orders lets the first sync begin', async ({ world }) => {
