@@ -1,4 +1,5 @@
 import type { App } from '../src/app/app.ts';
+import { requireSameShop } from '../src/app/require-same-shop.ts';
 import { spanOfDays } from '../src/base/time/day-range.ts';
 import { type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
 import { defineRun } from '../src/runs/define-run.ts';
@@ -27,7 +28,9 @@ export const backfillOrders = defineRun({
   async next(app, run, state: State) {
     return state.next === undefined ? undefined : walk(app, run, state);
   },
-  async complete({ warehouse: { db } }, { run: { rights }, state: { queries } }) {
+  async complete({ shop, warehouse: { db } }, { run: { rights }, state: { queries } }) {
+    // An empty copy that takes the shop's place between two batches would end the walk.
+    await requireSameShop({ shop, db });
     if (rights.from === undefined && rights.to === undefined && queries) await allReadBy(db, queries);
     return { counts: await waitingCounts(db) };
   },

@@ -1,4 +1,5 @@
 import type { Systems } from '../src/app/app.ts';
+import { requireSameShop } from '../src/app/require-same-shop.ts';
 import { IncompleteError } from '../src/base/errors.ts';
 import {
   type ChangedOptions,
@@ -35,6 +36,8 @@ export const syncOrders = defineRun({
     return next && stepsOf(next);
   },
   async complete(app, { state }) {
+    // An empty copy that takes the shop's place between two batches would end the walk over all orders.
+    if (state.isByCode) await requireSameShop(depsOf(app));
     await concludeChangedOrders(depsOf(app), state);
     return { counts: await waitingCounts(app.warehouse.db) };
   },

@@ -1,5 +1,8 @@
 import { expect } from 'vitest';
+import { backfillOrders } from '../../jobs/backfill-orders.ts';
+import { syncOrders } from '../../jobs/sync-orders.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
+import type { AnyRunJob } from '../../src/runs/job.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import {
@@ -10,7 +13,7 @@ import {
   orderTest as test,
   writeQueries,
 } from '../harness/order-world.ts';
-import { daysAgo } from '../harness/world.ts';
+import { daysAgo, runJob } from '../harness/world.ts';
 
 const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
 
@@ -78,6 +81,24 @@ test('an empty shop leaves no cursor, so that the orders of the right one are re
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   await world.place(order('OLD', { created_at: daysAgo(100), updated_at: daysAgo(100) }));
   expect(await world.run('sync-orders')).toMatchObject({ counts: { orders_pushed: 1 } });
+});
+
+test('a walk over all orders is not done if the shop is empty at its end', async ({ openWorld }) => {
+  const changed_orders = 'select code, updated_at as changed_at from o where updated_at >= :since';
+  const SHOP_SQL_DIR = await orderShopQueries({ changed_orders });
+  const world = await openWorld({ environment: { SHOP_SQL_DIR, ORDER_BATCH_SIZE: '1' } });
+  await world.place(order('A'), order('B'));
+  for (const job of [syncOrders, backfillOrders]) {
+    let batches = 0;
+    const next: AnyRunJob['next'] = async (...at) => {
+      if (batches++ === 0) await world.shop('create table kept as table o; delete from o');
+      return job.next?.(...at);
+    };
+    const end = await runJob(await world.openApp(), { ...job, next });
+    expect([job.name, end]).toMatchObject([job.name, { error: expect.stringContaining('looks like another shop') }]);
+    await world.shop('insert into o select * from kept; drop table kept');
+  }
+  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done', counts: { orders_pushed: 1 } });
 });
 
 /** Dates of changes that the clock has not reached, and the feed that shows them. */
