@@ -112,6 +112,15 @@ describe('the fields of an order', () => {
     expect(fieldsOf({ shop: ofShop({ user_name: 'kim' }), shown: atService({ username: 'kim' }) })).toEqual([]);
     const contact = { user_email: 'Kim@Example.com', user_phone: '010-1234 5678' };
     expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '01012345678' }) })).toEqual([]);
+    const wide = { user_phone: '０１０－１２３４－５６７８' };
+    expect(fieldsOf({ shop: ofShop(wide), shown: atService({ phone: '010-1234-5678' }) })).toEqual([]);
+  });
+
+  test.each([
+    ['０１０－１２３４－５６７８', '０１０－１２３４－５６７９'],
+    ['없음', '모름'],
+  ])('phone numbers without a usual digit are compared, too: %s', (user_phone, phone) => {
+    expect(fieldsOf({ shop: ofShop({ user_phone }), shown: atService({ phone }) })).toEqual(['user_phone']);
   });
 
   test.each<[string, Partial<OrderDetail>]>([

@@ -13,6 +13,7 @@ import {
   isShownAs,
   type MoneyUnit,
   moneyUnitOf,
+  plainText,
 } from './same-value.ts';
 import { type SubOrderDifference, subOrderDifference } from './sub-orders.ts';
 
@@ -141,9 +142,11 @@ export const shownContact = ({ user_email, phone }: OrderDetail): Record<Contact
   user_phone: phone,
 });
 
-/** A service may write an e-mail address in lower case, and a phone number without its hyphens. */
-const reachedBy = (field: ContactField, value: string | null | undefined) =>
-  (field === 'user_phone' ? value?.replace(/\D/g, '') : value?.toLowerCase()) ?? null;
+/** A service may write an e-mail address in lower case, and a phone number without its hyphens, or full-width digits as usual ones. */
+function reachedBy(field: ContactField, value: string | null | undefined): string | null {
+  const plain = value && plainText(value).toLowerCase();
+  return (field === 'user_phone' && plain?.replace(/\D/g, '')) || plain || null;
+}
 
 /** Some services show the account if there is no name. */
 const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
