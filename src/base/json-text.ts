@@ -107,6 +107,15 @@ export function printed(value: unknown): string | undefined {
   }
 }
 
+/**
+ * Text, or a number as text: services send codes both ways. Undefined for anything else, and for a number beyond 2^53 - 1: it
+ * has lost digits, and may be the code of another record.
+ */
+export const scalarText = (value: unknown): string | undefined => {
+  if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return String(value);
+  return typeof value === 'string' ? value : undefined;
+};
+
 /** The id of a review, an integer from 1 to 2^53 - 1, maybe as text; undefined for anything else. */
 export function usableId(item: unknown): number | undefined {
   const shown = isRecord(item) ? item.id : undefined;

@@ -1,6 +1,6 @@
 import { isStorable, isTooLong, longestCode } from '../base/codes.ts';
 import { counted } from '../base/counts.ts';
-import { isRecord } from '../base/json-text.ts';
+import { isRecord, scalarText } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
 import type { ProductRating } from '../warehouse/changed-reviews.ts';
 
@@ -88,7 +88,7 @@ function readProduct(item: Item, brandId: number): Event | string {
   const numbers = { score: averageOf(item.score), metaScore: averageOf(item.meta_score) };
   const metaCount = integer(item.meta_reviews_count) ?? null;
   const metaReviewsCount = metaCount !== null && metaCount > mostReviews ? null : metaCount;
-  const code = ['string', 'number'].includes(typeof item.code) && item.code !== '' ? String(item.code) : null;
+  const code = scalarText(item.code) || null;
   if (isTooLong(code) || !isStorable(code ?? ''))
     return `expected a code of at most ${longestCode} bytes that Postgres can hold, found ${shownValue(code)}`;
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };

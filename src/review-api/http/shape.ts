@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isRecord } from '../../base/json-text.ts';
+import { isRecord, scalarText } from '../../base/json-text.ts';
 
 /**
  * A body that is not what the request returns. Internal: the client turns it into a retry or a `MalformedResponseError`.
@@ -26,11 +26,7 @@ const scalar = <T>(kind: string, read: (value: unknown) => T | undefined) =>
     }),
   );
 
-/** Text, or a number as text: services send codes both ways. A larger number has lost digits. */
-export const text = scalar('text', (value) => {
-  if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return String(value);
-  return typeof value === 'string' ? value : undefined;
-});
+export const text = scalar('text', scalarText);
 
 /** An integer, or an integer as text: services send ids both ways. */
 export const integer = scalar<number>('an integer', (value) => {

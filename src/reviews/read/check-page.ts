@@ -1,4 +1,12 @@
-import { endlessNumber, isRecord, mayBeEndless, splitRecords, usableId, withField } from '../../base/json-text.ts';
+import {
+  endlessNumber,
+  isRecord,
+  mayBeEndless,
+  scalarText,
+  splitRecords,
+  usableId,
+  withField,
+} from '../../base/json-text.ts';
 import { shownValue } from '../../base/mask.ts';
 import { isoOf, parseInstant, type Second, type Span } from '../../base/time/span.ts';
 import type { RawReview } from '../../review-api/index.ts';
@@ -28,7 +36,7 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
     if (isRecord(item)) {
       const { product_id, product_code: code } = item;
       const id = usableId({ id: product_id });
-      if (id !== undefined) codes.set(id, isTextOrNumber(code) ? String(code) : '');
+      if (id !== undefined) codes.set(id, scalarText(code) ?? '');
     }
     const reason = endless.get(index) ?? faultOf(item, dates[index] as Dates, plausible);
     if (reason !== undefined) faults.push({ index, reason });
@@ -60,12 +68,9 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
   }
   const { score } = item;
   // Zero and an empty text are no rating, too (docs/interface.md, "Reviews").
-  const isScore = score == null || (isTextOrNumber(score) && /^(?:[0-5](?:\.0+)?)?$/.test(String(score)));
+  const isScore = score == null || /^(?:[0-5](?:\.0+)?)?$/.test(scalarText(score) ?? 'none');
   return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
 }
-
-/** Services send codes as numbers, and scores as texts. */
-const isTextOrNumber = (value: unknown) => typeof value === 'string' || typeof value === 'number';
 
 /** Records with a number that Postgres must not get, and why each is at fault. */
 function endlessNumbers(rawBody: Buffer): Map<number, string> {
