@@ -58,6 +58,26 @@ test('a process that read an order does not create it after another deleted it',
   }
 });
 
+test('an order that the shop is to delete later is neither sent, cleared nor deleted', async ({ world }) => {
+  world.environment.ORDER_DELETES = 'send';
+  const email = 'kim@example.com';
+  await world.place(order('O1', { user_email: email }, line('1', 7)), order('O2', { user_email: email }));
+  await world.sync();
+  await world.place(order('NEW'));
+  const deletedIn = (hours: number) =>
+    world.shop(`update o set deleted_at = now() + $1 * interval '1 hour', updated_at = now()`, [hours]);
+  await deletedIn(25);
+  world.serviceRule(() => 'pass');
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'incomplete', counts: { orders_failed: 3 } });
+  expect(world.requests()).toEqual([]);
+  expect(await world.openDeadLetters()).toMatchObject(['NEW', 'O1', 'O2'].map((key) => ({ kind: 'order', key })));
+  await world.says('preview order O1', 'deleted_at is in the future');
+  // Clocks and zones differ by less than a day.
+  await deletedIn(23);
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  expect(await world.codesAtService()).toEqual([]);
+});
+
 test('an order that both ends have lost stays remembered while ORDER_DELETES is off', async ({ world }) => {
   await world.place(order('O1'));
   await world.sync();

@@ -81,7 +81,7 @@ const aheadMs = 60_000;
 const dateRules = [
   ['orders.sql', 'created_at', 'in the future'],
   ['orders.sql', 'updated_at', 'in the future'],
-  // A shop may write a date far ahead for "never": each order with one counts as deleted.
+  // A shop may write a date far ahead for "never": each order with one is a dead letter.
   ['orders.sql', 'deleted_at', 'in the future'],
   ['order_lines.sql', 'delivered_at', 'in the future'],
   ['orders.sql', 'updated_at', "before the order's created_at"],

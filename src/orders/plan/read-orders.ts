@@ -70,7 +70,8 @@ export async function readOrders(
     const own = { code, memory: memoryOf(link) };
     const order = desiredOrder(raw, products, grades, planning.rights.deletes, alikeOf.get(code));
     if (!('lines' in order)) return { ...own, deadLetter: order };
-    const fault = otherOrderFault(order.order, link) ?? faultOfAlike(order, link);
+    const fault =
+      otherOrderFault(order.order, link) ?? laterDeletionFault(order.order, planning) ?? faultOfAlike(order, link);
     if (fault === undefined) return { ...own, order, plan: planOrder(order, 'unknown', own.memory, planning) };
     return { ...own, deadLetter: orderDeadLetter(raw.order, fault, shownFor(order.alike)) };
   });
@@ -106,6 +107,18 @@ export function otherOrderFault({ createdAt }: Order, link: OrderLink | undefine
     `the shop's order of this code was created at ${createdAt.toISOString()}, the one that was pushed before at ` +
     `${link.orderedAt.toISOString()}: it is another order, and nothing of it is sent. ` +
     `If it is the same one, run: ${sameOrders}`
+  );
+}
+
+/**
+ * Why an order is not sent that the shop is to delete later: the date may stand for "never", or for the end of a period. Clocks and
+ * zones of two machines differ by less than a day.
+ */
+function laterDeletionFault({ deletedAt }: Order, { now }: Pick<Planning, 'now'>): string | undefined {
+  if (deletedAt === undefined || deletedAt.getTime() - now().getTime() <= dayMs) return undefined;
+  return (
+    `deleted_at is in the future (${deletedAt.toISOString()}), expected the date of a deletion, or null: ` +
+    'nothing of the order is sent, cleared or deleted'
   );
 }
 
