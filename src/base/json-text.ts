@@ -116,7 +116,7 @@ export const scalarText = (value: unknown): string | undefined => {
   return typeof value === 'string' ? value : undefined;
 };
 
-/** The id of a review, an integer from 1 to 2^53 - 1, maybe as text; undefined for anything else. */
+/** The id of a record, an integer from 1 to 2^53 - 1, maybe as text; undefined for anything else. */
 export function usableId(item: unknown): number | undefined {
   const shown = isRecord(item) ? item.id : undefined;
   const id = typeof shown === 'string' && /^[1-9]\d*$/.test(shown) ? Number(shown) : shown;

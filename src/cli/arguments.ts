@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { UsageError } from '../base/errors.ts';
+import { usableId } from '../base/json-text.ts';
 
 /** Parses the value of an option as a variable of the configuration is parsed. */
 export const optionOf =
@@ -19,6 +20,7 @@ export function orderCode(text: string): string {
 
 /** @param what `a review`, for the error. @throws UsageError */
 export function numberOf(text: string, what: string): number {
-  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  const id = usableId({ id: text });
+  if (id !== undefined) return id;
   throw new UsageError(`${JSON.stringify(text)} is not the id of ${what}, expected a number`);
 }

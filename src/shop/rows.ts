@@ -35,7 +35,7 @@ function required(raw: RawRow, name: string): string {
   return value;
 }
 
-/** A text as it is sent and compared. The code of an order, a line or a customer stays as the shop writes it. */
+/** A text as it is sent and compared. The code of an order, a line or a category stays as the shop writes it. */
 const words = (raw: RawRow, name: string): string | undefined => normalTextIfAny(text(raw, name));
 
 const requiredWords = (raw: RawRow, name: string): string => normalText(required(raw, name));

@@ -1,6 +1,6 @@
 import { isStorable, isTooLong, longestCode } from '../base/codes.ts';
 import { counted } from '../base/counts.ts';
-import { isRecord, scalarText } from '../base/json-text.ts';
+import { isRecord, scalarText, usableId } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
 import type { ProductRating } from '../warehouse/changed-reviews.ts';
 
@@ -68,7 +68,7 @@ export function readEvents(body: readonly unknown[]): ReadEvents {
 }
 
 function readReviewEvent(item: Item, brandId: number): ChangeEvent | string {
-  const id = idOf(item);
+  const id = usableId(item);
   return id === undefined
     ? `expected an integer id of a review, from 1, found ${shownValue(item.id)}`
     : { kind: 'review', brandId, id };
@@ -78,7 +78,7 @@ function readReviewEvent(item: Item, brandId: number): ChangeEvent | string {
 const mostReviews = 2_147_483_647;
 
 function readProduct(item: Item, brandId: number): Event | string {
-  const id = idOf(item);
+  const id = usableId(item);
   if (id === undefined) return `expected an integer id of a product, from 1, found ${shownValue(item.id)}`;
   if (!('reviews_count' in item) && !('score' in item)) return { kind: 'product', brandId, id };
   const reviewsCount = integer(item.reviews_count);
@@ -92,12 +92,6 @@ function readProduct(item: Item, brandId: number): Event | string {
   if (isTooLong(code) || !isStorable(code ?? ''))
     return `expected a code of at most ${longestCode} bytes that Postgres can hold, found ${shownValue(code)}`;
   return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
-}
-
-/** An id from 1; no request can ask for 0. */
-function idOf(item: Item): number | undefined {
-  const id = integer(item.id);
-  return id === 0 ? undefined : id;
 }
 
 /** A whole number from 0, or the same as text: services send ids both ways. */

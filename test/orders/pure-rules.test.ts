@@ -476,7 +476,13 @@ describe('what counts as the same', () => {
     expect(areSameOptions({ 'Size: EU': '42' }, { Size: 'US:42' })).toBe(false);
     expect(isSameSecond('2026-01-01T09:00:00.900+09:00', '2026-01-01T00:00:00Z')).toBe(true);
     // ISO 8601 allows an offset of hours alone, and one without colon. Ruby prints spaces.
-    for (const text of ['T09:00:00.000+09', 'T09:00:00.000+0900', 'T09:00:00.000+09:00', ' 09:00:00 +0900'])
+    for (const text of [
+      'T09:00:00.000+09',
+      'T09:00:00.000+0900',
+      'T09:00:00.000+09:00',
+      ' 09:00:00 +0900',
+      'T09:00:00 +0900',
+    ])
       expect(isSameSecond(`2026-01-01${text}`, '2026-01-01T00:00:00+00:00')).toBe(true);
     expect(isSameSecond('0026-01-01 09:00:00 +0900', '2026-01-01T00:00:00Z')).toBe(false);
     expect(isSameSecond(null, undefined)).toBe(true);

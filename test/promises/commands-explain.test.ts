@@ -12,6 +12,8 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
     ['show', 'abc', '"abc" is not the id of a dead letter'],
     ['retry', '0', '"0" is not the id'],
     ['discard', 'abc', '"abc" is not the id'],
+    ['show', '9007199254740991', 'There is no dead letter 9007199254740991'],
+    ['show', '9007199254740992', 'is not the id'],
     ...['show', 'retry', 'discard'].map((command) => [command, '4711', 'There is no dead letter 4711'] as const),
   ] as const) {
     const stderr = expect.stringContaining(said);

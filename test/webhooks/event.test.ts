@@ -20,10 +20,15 @@ test('the three events of the spec are told apart by their fields', () => {
 });
 
 test('what is wrong stays alone, and can be tried again by itself', () => {
+  const microseconds = 1_764_547_200_000_000;
   const bad = [null, 7, { brand_id: 'x', reviews: [] }, { brand_id: 1 }, { brand_id: 1, reviews: 'no' }];
-  const mixed = { brand_id: 1, reviews: [{ id: 'abc' }, { id: '9' }, null], products: [{ score: 3 }] };
+  const mixed = {
+    brand_id: 1,
+    reviews: [{ id: 'abc' }, { id: '9' }, { id: microseconds }, null],
+    products: [{ score: 3 }],
+  };
   const { events, faults } = readEvents([...bad, mixed]);
-  expect(events).toEqual([{ kind: 'review', brandId: 1, id: 9 }]);
+  expect(events).toEqual([9, microseconds].map((id) => ({ kind: 'review', brandId: 1, id })));
   expect(faults.map((fault) => fault.payload)).toEqual([
     ...bad.map((one) => [one]),
     [{ brand_id: 1, reviews: [{ id: 'abc' }] }],

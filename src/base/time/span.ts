@@ -35,7 +35,7 @@ const hoursOnly = /:.*[+-]\d\d$/;
 export function parseInstant(value: unknown): Second | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
   // With spaces the engine would take the years 0 to 99 for years of our time.
-  const iso = value.replace(' ', 'T').replace(' ', '');
+  const iso = value.replace(/[T ]/i, 'T').replace(' ', '');
   const milliseconds = Date.parse(hoursOnly.test(iso) ? `${iso}:00` : iso);
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
 }
