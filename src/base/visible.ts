@@ -13,6 +13,10 @@ export const oneLine = (text: string): string => visible(text).replaceAll('\n', 
 /** The same for JSON, as an escape that stands for the same text. */
 export const visibleJson = (json: string): string => shown(json, (code) => `\\u${code.padStart(4, '0')}`);
 
+/** A code as one word of a shell, in a command that a person copies: some shops call an order `#1001`. */
+export const shellWord = (code: string): string =>
+  /^[\w@%+=:,./-]+$/.test(code) ? code : `'${code.replaceAll("'", `'\\''`)}'`;
+
 const shown = (text: string, form: (code: string) => string) =>
   text.replaceAll(hidden, (character) =>
     character === '\n' || character === '\t' ? character : form(character.charCodeAt(0).toString(16)),

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { expect } from 'vitest';
-import { visible, visibleJson } from '../../src/base/visible.ts';
+import { shellWord, visible, visibleJson } from '../../src/base/visible.ts';
 import { orderTest as test } from '../harness/order-world.ts';
 
 /** Sets the title of the window, moves the cursor, turns the direction of text, ends a line, and a C1 control. */
@@ -46,4 +47,10 @@ test('JSON with escaped characters stands for the same text', () => {
   expect(JSON.parse(visibleJson(JSON.stringify({ name: hostile })))).toEqual({ name: hostile });
   expect(visible('a\n\tb \u{1f600} 민지')).toBe('a\n\tb \u{1f600} 민지');
   expect(visible('\u001b\u202e')).toBe('\\u{1b}\\u{202e}');
+});
+
+test('a command that names a code has the code as one word of the shell', async ({ world }) => {
+  for (const code of ['A-1/2.3', '#1001', "it's 7", '$(id)', '주문 1', '`id`;&|<>*?!~"\\', '-1', ''])
+    expect(execFileSync('sh', ['-c', `printf '%s|' ${shellWord(code)}`], { encoding: 'utf8' })).toBe(`${code}|`);
+  await world.says('forget user #1001', "forget user '#1001' --order <code>");
 });

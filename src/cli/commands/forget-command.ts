@@ -1,4 +1,5 @@
 import { UsageError } from '../../base/errors.ts';
+import { shellWord } from '../../base/visible.ts';
 import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
 import { orderCode } from '../arguments.ts';
 import type { Command, Context, Report } from '../command.ts';
@@ -55,7 +56,7 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
 /** The links hold no customer, so that nobody can be found by them (promise 9). */
 const ordersAreUnknown = (userCode: string) =>
   'Orders carry no customer here. Look up in the shop which orders are those of this customer, and give each with ' +
-  `--order: review-sync forget user ${userCode} --order <code> --order <code>`;
+  `--order: review-sync forget user ${shellWord(userCode)} --order <code> --order <code>`;
 
 const nothingIsStoredOf = (orders: readonly string[]) =>
   `Nothing is stored of ${orders.join(', ')}: is a code mistyped? If not, the next run pushes the order with the contact ` +
