@@ -100,6 +100,9 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
   // Neither --diff nor --limit alone begins a backfill.
   for (const options of ['--diff', '--limit 100'])
     expect(await world.prints('backfill orders', ...options.split(' '))).toBe(stdout);
+  // Orders are read 500 at a time. Those that cannot be sent cost no request.
+  await world.shop(`insert into o (code, order_device) select 'F' || n, 'fridge' from generate_series(1, 500) as n`);
+  expect((await world.json(`${diff} --limit 500`)).orders).toHaveLength(500);
   expect(world.writes()).toEqual([]);
 });
 
