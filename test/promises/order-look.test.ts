@@ -103,6 +103,7 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
   // Orders are read 500 at a time. Those that cannot be sent cost no request.
   await world.shop(`insert into o (code, order_device) select 'F' || n, 'fridge' from generate_series(1, 500) as n`);
   expect((await world.json(`${diff} --limit 500`)).orders).toHaveLength(500);
+  expect((await world.json('verify orders')).unknown).toHaveLength(20);
   expect(world.writes()).toEqual([]);
 });
 

@@ -83,6 +83,9 @@ test('an order that both ends have lost stays remembered while ORDER_DELETES is 
   await world.sync();
   await world.atService('delete from reference_service.sub_orders; delete from reference_service.orders');
   await world.shop('update o set deleted_at = now(), updated_at = now()');
+  // It has changed and is due, and counts once.
+  await world.warehouse('update sync.order_links set due_at = now()');
+  expect(await world.json('sync orders --dry-run')).toMatchObject({ orders: 1, toSend: 1, toDelete: 0 });
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   // What forget has masked must not be mailed if the order comes back.
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'allowed' }]);
