@@ -90,6 +90,8 @@ test('a reconcile asks for what was lately marked deleted, and closes old failur
 test('verify asks about so many reviews that no list shows, and says there are more', async () => {
   await syncHourly(world, 12);
   await world.atService('delete from reference_service.reviews where id <= 5');
+  // In all windows together.
+  await world.warehouse(`update warehouse.reviews set created_at = created_at - interval '100 days' where id <= 2`);
   const deps = depsWith();
   const report = await verifyReviews({ ...deps, askedAtMost: 3 }, {}, { repair: true });
   expect(report.problems).toEqual([expect.stringContaining('5 reviews are in no list, and only 3 were asked about')]);
