@@ -20,7 +20,10 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
     new RegExp(`(?<![\\w-])(?:\\(?\\d{3}\\)?|82_\\d\\d)${grouping}\\d{3,4}${grouping}\\d{4}(?![\\w-])`, 'giu'),
     '[phone]',
   ],
-  [/(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g, '[masked]'],
+  [
+    /(?<!`[\w$-]{1,64}`\.`)(?<!\bTable '[\w$-]{1,64}\.)(?<!\bruns end )\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z])[\w-]{32,}\b/g,
+    '[masked]',
+  ],
 ];
 
 /**

@@ -63,8 +63,9 @@ export async function runProgram(given: Surroundings): Promise<number> {
         else if (report.text !== '') writeOut(`${report.text}\n`);
         if (report.isWrongUsage) status = 2;
         else if (report.incomplete) status = 1;
-        // Cron and scripts keep standard output, or drop it, and log the other one (promise 9).
-        if (status !== 0 && (isJson || !given.isOneOutput)) writeError(`${mask(report.text)}\n`);
+        // Cron and scripts keep standard output, or drop it, and log the other one (promise 9). By lines: a long text would be cut.
+        const masked = () => report.text.replaceAll(/.+/g, (line) => mask(line));
+        if (status !== 0 && (isJson || !given.isOneOutput)) writeError(`${masked()}\n`);
       });
     }
     await program.parseAsync(args, { from: 'user' });

@@ -47,10 +47,15 @@ test('with --json a command that fails prints one document with the error', asyn
 
 test('a report of what is wrong is on standard error too, once where both are one', async ({ world }) => {
   const environment = { ...world.environment, QUEUE_URL: 'redis://127.0.0.1:1' };
-  const sentence = 'the queue cannot be read';
+  // More than the characters that are masked at a time, with ids that look like tokens.
+  const id = (n: number) => `backfill-orders-mi3f8x2k-c0ffee${String(n).padStart(6, 'a')}`;
+  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at)
+    select 'backfill-orders-mi3f8x2k-c0ffee' || lpad(n::text, 6, 'a'), 'backfill-orders', 'command', now() - n * interval '1 hour'
+    from generate_series(1, 40) n`);
   for (const more of [[], ['--json']]) {
     const { status, stderr } = await runCli(['status', ...more], environment);
-    expect([status, stderr]).toEqual([1, expect.stringContaining(sentence)]);
+    expect([status, stderr]).toEqual([1, expect.stringContaining('the queue cannot be read')]);
+    for (const n of [1, 40]) expect(stderr).toContain(`review-sync runs end ${id(n)} ends it`);
   }
   const env = { ...environment, NODE: process.execPath, MAIN: packagePath('src', 'cli', 'main.ts') };
   const { stdout } = spawnSync('sh', ['-c', '"$NODE" "$MAIN" status 2>&1'], { env, encoding: 'utf8' });

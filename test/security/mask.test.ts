@@ -37,6 +37,7 @@ test.each([
   'review 8210123 of page 12, status 422, 1234567890 rows',
   '2026-11-21T16:33:48.123Z',
   'window 2024-01-01 00:00:00 to 2024-02-15 00:00:00',
+  'run: review-sync runs end backfill-orders-mi3f8x2k-c0ffeec0ffee',
   '2024-01-01 – 2024-02-15, 2024-01-01 - 2024-02-15, 2024-01-01_2024-02-15',
 ])('%s stays as it is', (text) => {
   expect(mask(text)).toBe(text);
