@@ -82,7 +82,7 @@ test('a run starts beside an open one, instead of it, or not at all', async ({ w
   }
 });
 
-test('a moment that comes twice leaves its open run, and begins an ended one again', async ({ world }) => {
+test('a moment that comes twice leaves its open run; after an ended one comes another', async ({ world }) => {
   const app = await world.openApp();
   const { config } = app;
   const others = { orderContactMaxAgeDays: 0, orderDeletes: 'send', api: { ...config.api, timeZone: 'UTC' } } as const;
@@ -109,7 +109,7 @@ test('a moment that comes twice leaves its open run, and begins an ended one aga
   expect(await rows()).toHaveLength(2);
 });
 
-test('a run that reads no shop is of no shop, so another address of one is no difference', async ({ world }) => {
+test('a run that reads no shop is of no shop: another address of one is no difference', async ({ world }) => {
   const app = await world.openApp();
   const { shop } = app.config;
   const elsewhere = { ...app, config: { ...app.config, shop: { ...shop, url: 'postgres://elsewhere/shop' } } };
