@@ -71,6 +71,7 @@ const deps: OrderDeps = {
   now: () => new Date(),
   signal: abort.signal,
   limits: defaultLimits,
+  requireSameShop: async () => {},
 };
 const rights = { ...usualRights, trigger: 'rescan' } as const;
 

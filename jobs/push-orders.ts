@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import { orderDeps } from '../src/app/deps.ts';
-import { requireSameShop } from '../src/app/require-same-shop.ts';
 import { pushRights } from '../src/app/run-rights.ts';
 import { contactPolicy } from '../src/orders/contact-rule.ts';
 import { slicesOf } from '../src/orders/limits.ts';
@@ -21,8 +20,6 @@ export const pushOrdersStep: StepJob<OrderStep> = {
   async run(app, { codes }, { run, signal }) {
     const rights = pushRights(app.config, run.rights);
     const counts = await app.sliceSlots(() => pushOrders(orderDeps(app, signal), codes, rights));
-    // Planned orders may be gone because another shop has taken the place of this one while the run went on.
-    if (counts.orders_gone) await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const isWithheld = contactPolicy(run.rights) === 'always' && contactPolicy(rights) !== 'always';
     return isWithheld ? { ...counts, orders_without_contact: codes.length } : counts;
   },

@@ -3,6 +3,7 @@ import type { OrderDeps } from '../orders/order-deps.ts';
 import { plausibleDates } from '../reviews/plan/review-bounds.ts';
 import type { ReviewDeps } from '../reviews/review-deps.ts';
 import type { Systems } from './app.ts';
+import { requireSameShop } from './require-same-shop.ts';
 
 /** What reading, comparing and pushing orders needs of the app. */
 export const orderDeps = (app: Systems, signal: AbortSignal): OrderDeps => ({
@@ -16,6 +17,7 @@ export const orderDeps = (app: Systems, signal: AbortSignal): OrderDeps => ({
   signal,
   onWait: app.onWait,
   limits: defaultLimits,
+  requireSameShop: () => requireSameShop({ shop: app.shop, db: app.warehouse.db }),
 });
 
 /** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */

@@ -19,6 +19,8 @@ export type OrderDeps = {
   /** Slots for the orders that this process pushes or compares at the same time. */
   slots: LimitFunction;
   limits: RequestLimits;
+  /** Throws if another shop, such as an empty copy, has taken the place of this one. */
+  requireSameShop(): Promise<void>;
   /** Called when orders wait for another process. */
   onWait?: ((wait: Wait) => void) | undefined;
 };

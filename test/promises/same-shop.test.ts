@@ -90,6 +90,8 @@ test('a run whose shop becomes another one is not done, and leaves the cursor', 
   await world.place(order('NEW', { created_at: daysAgo(0) }));
   const cursor = () => world.warehouse('select orders_cursor from sync.settings');
   const before = await cursor();
+  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload)
+    values ('order', 'NEW', 'NEW', 'tried again by the next run', '{}')`);
   const error = expect.stringContaining('none of 12 orders of all ages');
   for (const job of [syncOrders, backfillOrders]) {
     const plan: typeof job.plan = async (...args) => {
@@ -101,6 +103,7 @@ test('a run whose shop becomes another one is not done, and leaves the cursor', 
     await world.shop('insert into o select * from kept; drop table kept');
   }
   expect(await cursor()).toEqual(before);
+  expect(await world.warehouse('select from sync.dead_letters where resolved_at is null')).toHaveLength(1);
 });
 
 test('a run waits while its shop is empty or does not respond, and delays no other run', async ({ world }) => {

@@ -36,6 +36,8 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const { db, shop } = deps;
   const planning = await beginPlanning(deps, rights);
   const { raws, gone } = await readSlice(deps, codes);
+  // What is gone is settled: nothing is left to do for it, and its dead letters close.
+  if (gone.length > 0) await deps.requireSameShop();
   await requireLines(deps, raws);
   const read = await readOrders(deps, raws, planning);
   if (gone.length > 0)
