@@ -163,6 +163,8 @@ describe('the fields of an order', () => {
       ['user_phone', false],
     ]);
     expect(isDifferent(found)).toBe(false);
+    // A name that the shop has cleared is still there.
+    expect(fieldsOf({ shop: ofShop(nobody), shown: atService(masked) })).toContain('user_name');
   });
 
   test('an amount that the service does not show is not shown, never equal', () => {

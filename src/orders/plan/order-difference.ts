@@ -148,9 +148,11 @@ function reachedBy(field: ContactField, value: string | null | undefined): strin
   return (field === 'user_phone' && plain?.replace(/\D/g, '')) || plain || null;
 }
 
-/** Some services show the account if there is no name. */
-const nameOf = ({ user_name }: OrderBody, { username, user_code }: OrderDetail) =>
-  user_name === undefined && username !== undefined && username === user_code ? null : unmasked(username);
+/** Some services show the account if there is no name. Any other name is still there, masked or not, if the shop has none. */
+function nameOf({ user_name }: OrderBody, { username, user_code }: OrderDetail) {
+  if (user_name !== undefined) return unmasked(username);
+  return username !== undefined && username === user_code ? null : username;
+}
 
 /** A service may show parts of a customer's data only, such as `k**@example.com`: then nobody knows what it has. */
 const unmasked = (theirs: string | null | undefined) => (theirs?.includes('*') ? undefined : theirs);
