@@ -46,6 +46,7 @@ test.each<[claim: string, past: string, since: number | undefined]>([
 test('a backfill that read dates in another time zone is not continued', async () => {
   const key = 'backfill-reviews_first_last';
   for (const [days, timeZone] of [
+    [4, 'UTC'],
     [3, 'Asia/Seoul'],
     [2, 'UTC'],
     [1, 'UTC'],
