@@ -87,10 +87,14 @@ function requireSameSystems(app: App, run: Run): void {
 export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Promise<void> {
   const { db } = app.warehouse;
   const moment = dueId.replaceAll(/[^\w-]/g, '-');
+  const isOfMoment = (run: Run) => run.id === moment;
   const known = await openRuns(db, moment);
   const open = known.filter(({ finishedAt }) => finishedAt === null);
-  const id = open.length < known.length ? `${moment}-${randomBytes(6).toString('hex')}` : moment;
-  const running = (await endLostRuns(app, open, job.name)).find((one) => one.id !== id && one.job === job.name);
+  const left = await endLostRuns(app, open, job.name);
+  // Also if the run of the moment was lost by the queue, and has ended just now.
+  const isOver = known.some(isOfMoment) && !left.some(isOfMoment);
+  const id = isOver ? `${moment}-${randomBytes(6).toString('hex')}` : moment;
+  const running = left.find((one) => one.id !== id && one.job === job.name);
   if (running) {
     app.log.warn(
       { job: job.name, running: running.id, since: running.startedAt },

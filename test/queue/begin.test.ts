@@ -107,6 +107,14 @@ test('a moment that comes twice leaves its open run; after an ended one comes an
   expect(await app.queues.isAlive(id)).toBe(true);
   await startDueRun(changed, syncOrders, 'due');
   expect(await rows()).toHaveLength(2);
+  // The queue has lost the open run of the moment.
+  await startDueRun(app, syncCatalog, 'lost');
+  await app.queues.drop('lost');
+  await startDueRun(app, syncCatalog, 'lost');
+  expect(await world.warehouse(`select outcome from sync.runs where id like 'lost%' order by id`)).toEqual([
+    { outcome: 'failed' },
+    { outcome: null },
+  ]);
 });
 
 test('a run that reads no shop is of no shop: another address of one is no difference', async ({ world }) => {
