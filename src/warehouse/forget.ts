@@ -37,9 +37,14 @@ const forgottenKept =
  * Changes nothing.
  */
 export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
+  const plain = (code: string) => sql`lower(btrim(${sql.ref(code)}, ${spaces}))`;
+  // A service may show the code of a review's order in another case or without its spaces.
+  const isOfOrder = sql`
+    order_code = any(${whose.orders}) or ${plain('order_code')} in (select ${plain('code')} from unnest(${whose.orders}::text[]) as code)
+      and not exists (select from sync.order_links l where l.order_code = r.order_code)`;
   const reviews = await listOf<Traces['reviews'][number]>(db)`
-    select id, user_code as "userCode", order_code as "orderCode" from warehouse.reviews
-    where ${isCode('user_code', whose.userCode)} or order_code = any(${whose.orders})
+    select id, user_code as "userCode", order_code as "orderCode" from warehouse.reviews r
+    where ${isCode('user_code', whose.userCode)} or ${isOfOrder}
     order by id`;
   const comments = await valuesOf<number>(db)`
     select id from warehouse.reviews
@@ -52,7 +57,6 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
   const own = new Set(whose.orders);
   const ofUser = open.filter((one) => one.isOwn);
   for (const { orderCode } of [...reviews, ...ofUser]) if (orderCode !== null) own.add(orderCode);
-  // A service may show the code of a review's order in another case or without its spaces.
   const asPushed = await valuesOf<string>(db)`
     select order_code from sync.order_links join unnest(${reviews.flatMap((one) => one.orderCode ?? [])}::text[]) as code
       on sync.code_key(order_code) = sync.code_key(code)

@@ -55,6 +55,13 @@ test('forget user finds the order of a review whose code the service writes othe
   expect(contacts.map(({ contact }) => contact)).toEqual(['forgotten', 'withheld', 'allowed']);
 });
 
+test('forget order finds the review of a guest whose code the service writes otherwise', async ({ world }) => {
+  await fill(world);
+  await world.warehouse(`update warehouse.reviews set order_code = 'order-1', user_code = null where id = 1`);
+  expect(await world.json('forget order ORDER-1 --apply')).toMatchObject({ reviews: 1, contacts: 1 });
+  expect(await world.json('forget order ORDER-2')).toMatchObject({ reviews: 0 });
+});
+
 test('forget user shows what it would mask, masks it, and changes no other customer', async ({ world }) => {
   await fill(world);
   const before = await everything(world);
