@@ -61,7 +61,8 @@ export async function readOrders(
   const codeOf = ({ order }: RawOrder) => order.code ?? '';
   const links = await orderLinks(db, raws.map(codeOf));
   // An order that the shop has deleted before its first push is never sent, and holds no other order back.
-  const isNever = (raw: RawOrder) => raw.order.deleted_at && isNeverPushed(links.get(codeOf(raw)));
+  const isDeleted = ({ order: { deleted_at: at } }: RawOrder) => at && !isLater(new Date(at), planning);
+  const isNever = (raw: RawOrder) => isDeleted(raw) && isNeverPushed(links.get(codeOf(raw)));
   const alike = await alikeOrders(db, raws.filter((raw) => !isNever(raw)).map(codeOf));
   const alikeOf = Map.groupBy(alike, ({ orderCode }) => orderCode);
   return raws.map((raw): ReadOrder => {
@@ -110,12 +111,12 @@ export function otherOrderFault({ createdAt }: Order, link: OrderLink | undefine
   );
 }
 
-/**
- * Why an order is not sent that the shop is to delete later: the date may stand for "never", or for the end of a period. Clocks and
- * zones of two machines differ by less than a day.
- */
-function laterDeletionFault({ deletedAt }: Order, { now }: Pick<Planning, 'now'>): string | undefined {
-  if (deletedAt === undefined || deletedAt.getTime() - now().getTime() <= dayMs) return undefined;
+/** Clocks and zones of two machines differ by less than a day. */
+const isLater = (date: Date, { now }: Pick<Planning, 'now'>) => date.getTime() - now().getTime() > dayMs;
+
+/** Why an order is not sent that the shop is to delete later: the date may stand for "never", or for the end of a period. */
+function laterDeletionFault({ deletedAt }: Order, planning: Pick<Planning, 'now'>): string | undefined {
+  if (deletedAt === undefined || !isLater(deletedAt, planning)) return undefined;
   return (
     `deleted_at is in the future (${deletedAt.toISOString()}), expected the date of a deletion, or null: ` +
     'nothing of the order is sent, cleared or deleted'
