@@ -79,8 +79,11 @@ export function endOf({ outcome, counts, reason, error }: Run): RunReport | unde
 function recordedEnd(run: Run | undefined, jobError: string | undefined): RunReport {
   const report = run && endOf(run);
   if (report && run.outcome !== 'failed') return report;
+  const again = 'run it again. review-sync doctor says what is broken.';
+  // A worker attends to it, so the same command would join it once more.
+  const open = `correct QUEUE_URL if a worker has another one, or end the run, review-sync runs end ${run?.id}, and ${again}`;
   throw new ReviewSyncError('run', run?.error ?? jobError ?? 'the run is no longer in the queue', {
-    hint: 'Nothing is lost; run it again. review-sync doctor says what is broken.',
+    hint: `Nothing is lost; ${run && !report && jobError === undefined ? open : again}`,
   });
 }
 

@@ -98,7 +98,10 @@ const after = (ms: number, look: () => RunProgress) => () => {
 
 test('a command ends with a sentence if its run is lost, or the queue stays away', async () => {
   const lost = { state: 'lost', planned: undefined, ended: 0 } as const;
-  await expect(followed([() => lost])).rejects.toThrow('the run is no longer in the queue');
+  await expect(followed([() => lost])).rejects.toMatchObject({
+    message: 'the run is no longer in the queue',
+    hint: expect.stringMatching(/correct QUEUE_URL .* review-sync runs end run \d+,/),
+  });
   const signal = AbortSignal.abort();
   await expect(followed([() => running], { signal })).rejects.toThrow('Interrupted. Finished work is kept.');
   await expect(followed([gone], { signal })).rejects.toThrow('Interrupted. Finished work is kept.');
