@@ -107,6 +107,10 @@ test('the same code and id with another date is an order of another account', as
   expect(end).toMatchObject({ status: 1, stderr: belongs });
 });
 
+/** What goes with all that was read of a service of which the warehouse has no record. */
+const learned = `insert into sync.product_links (product_code, product_id) values ('P', 1)`;
+const idsOfProducts = 'select from sync.product_links';
+
 test('a warehouse of reviews alone belongs to the service that has them', async ({ world }) => {
   const review = (at: string) =>
     `insert into reference_service.reviews (created_at, updated_at) values ('${at}', '${at}')`;
@@ -114,7 +118,9 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   // Until now through a proxy at another port.
   const moved = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
+  await world.warehouse(learned);
   expect(await runCli(['sync', 'reviews'], moved)).toMatchObject({ status: 0 });
+  expect(await world.warehouse(idsOfProducts)).toHaveLength(1);
   const REVIEW_API_BASE_URL = await openOther(review('2026-01-03T10:00:00Z'));
   expect(await runCli(['sync', 'reviews'], { ...moved, REVIEW_API_BASE_URL })).toMatchObject({ stderr: belongs });
 });
@@ -131,10 +137,12 @@ test('a new client of the service is the same one if it knows an order', async (
     await world.atService(`delete from reference_service.orders where ${which}`);
     await world.warehouse(`update sync.settings set service_client = 'before'`);
   };
+  await world.warehouse(learned);
   for (const which of [`created_at > '2026-02-16'`, `created_at < '2026-01-06'`]) {
     await lose(which);
     expect([which, await world.cli('sync reviews')]).toMatchObject([which, { status: 0 }]);
   }
+  expect(await world.warehouse(idsOfProducts)).toHaveLength(1);
   await lose('true');
   world.serviceRule(() => 'pass');
   const stderr = expect.stringMatching(
