@@ -133,6 +133,12 @@ export async function openSimulatedDatabase(url: string) {
     await deliverWaiting();
   }
 
+  /** What the last world has left open would keep this process alive. */
+  async function dropAll(): Promise<void> {
+    for (const sessions of sessionsOf.values()) for (const session of [...sessions]) await drop(session);
+    sessionsOf.clear();
+  }
+
   /** In place of `pg.Pool`, for the code of simulated processes. */
   class SimulatedPool {
     readonly #options: pg.PoolConfig;
@@ -250,8 +256,7 @@ export async function openSimulatedDatabase(url: string) {
     async reset(): Promise<void> {
       worlds += 1;
       faults.clear();
-      for (const sessions of sessionsOf.values()) for (const session of [...sessions]) await drop(session);
-      sessionsOf.clear();
+      await dropAll();
       const isThorough = worlds % 25 === 0;
       const empty = isThorough
         ? `truncate ${tables.join(', ')} restart identity cascade`
@@ -297,6 +302,7 @@ export async function openSimulatedDatabase(url: string) {
       return (await admin.query<Row>(text)).rows;
     },
     async close(): Promise<void> {
+      await dropAll();
       for (const { real } of idle) await real.end();
       await admin.end();
       (pg as { Pool: unknown }).Pool = realPool;
