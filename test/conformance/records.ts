@@ -96,7 +96,7 @@ const isOwn = ({ prefix }: Session, row: unknown): row is Row =>
 /** What was created, as something else is asked about it. @throws CannotTell where it was not. */
 export function createdBy(session: Session, answer: Answer): Record {
   if (isSuccess(answer) && !isOwn(session, answer.body))
-    throw new CannotTell(`needs a record whose answer shows its code, so that no other is changed: ${answer.told}`);
+    throw new CannotTell(`needs a record whose answer shows its code, so that no other is changed: ${answer.summary}`);
   return addedBy(answer);
 }
 
@@ -104,7 +104,7 @@ export function createdBy(session: Session, answer: Answer): Record {
 export function addedBy(answer: Answer): Record {
   const { body } = answer;
   if (isSuccess(answer) && isRow(body) && typeof body.id === 'number') return { ...body, id: body.id };
-  throw new CannotTell(`needs a record that could not be made: ${answer.told}`);
+  throw new CannotTell(`needs a record that could not be made: ${answer.summary}`);
 }
 
 /** The offset in which the service shows its times; it is looked for without writing first. */

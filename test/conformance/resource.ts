@@ -229,7 +229,7 @@ function waysToUpdate(resource: Resource, heading: 'update' | 'updateByCode'): i
     says(`${what} answers 204 without a body, with the Location ${path}/:id`, async (context) => {
       const answer = await patch(context, { [text.sent]: 'Changed' });
       is.statusIs(answer, 204);
-      is.ensure(answer.text === '', answer.told, 'no body');
+      is.ensure(answer.text === '', answer.summary, 'no body');
       is.locationIs(answer, `${path}/${(await record(context)).id}`);
     }),
     ...parameterStatements(says, {

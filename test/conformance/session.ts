@@ -15,7 +15,7 @@ export type Answer = {
   body: unknown;
   text: string;
   /** What was asked and answered, in one line, without the token. */
-  told: string;
+  summary: string;
 };
 
 export type Settings = {
@@ -57,7 +57,7 @@ const mostRenewals = 1;
 /** Gets a token. @throws Error where the service cannot be reached or gives none. */
 export async function openSession(settings: Settings): Promise<Session> {
   const { url, clientId, clientSecret, signal } = settings;
-  /** While the answer is 429, or 503 with `Retry-After`, it waits as told and asks again. */
+  /** While the answer is 429, or 503 with `Retry-After`, it waits as the service says and asks again. */
   const send = async (method: Method, path: string, sent: Sent): Promise<Answer> => {
     const until = sent.afterEnd ? undefined : signal;
     for (let repeats = 0; ; repeats += 1) {
@@ -122,8 +122,8 @@ async function sendOnce(base: string, method: Method, path: string, { query, for
   const text = await response.text();
   const { status, headers } = response;
   url.searchParams.delete('access_token');
-  const told = `${method} ${path}${decodeURIComponent(url.search)} answered ${status} ${text.slice(0, 160)}`.trim();
-  return { status, headers, text, body: parsedJson(text), told };
+  const summary = `${method} ${path}${decodeURIComponent(url.search)} answered ${status} ${text.slice(0, 160)}`.trim();
+  return { status, headers, text, body: parsedJson(text), summary };
 }
 
 const pairsOf = (params: Params): [string, string][] =>
@@ -140,16 +140,16 @@ function parsedJson(text: string): unknown {
 }
 
 function waitOf({ status, headers }: Answer): number | undefined {
-  const told = headers.get('retry-after');
-  if (status !== 429 && !(status === 503 && told !== null)) return undefined;
-  const seconds = Number(told ?? 1);
+  const retryAfter = headers.get('retry-after');
+  if (status !== 429 && !(status === 503 && retryAfter !== null)) return undefined;
+  const seconds = Number(retryAfter ?? 1);
   return Number.isNaN(seconds) ? 1 : Math.max(seconds, 1);
 }
 
-function tokenOf({ status, body, told }: Answer): string {
+function tokenOf({ status, body, summary }: Answer): string {
   const { access_token: token } = Object(body);
   if (status < 300 && typeof token === 'string' && token !== '') return token;
-  throw new Error(`no access_token: ${told}`);
+  throw new Error(`no access_token: ${summary}`);
 }
 
 /** What can be made; deleting goes in this order, so that nothing is deleted along with another. */
@@ -173,7 +173,7 @@ export async function cleanUp(session: Session): Promise<{ removed: number; left
       try {
         const answer = await remove(session, made);
         if (answer && isSuccess(answer)) removed += 1;
-        else if (answer && answer.status !== 404) left.push(`${name}: ${answer.told}`);
+        else if (answer && answer.status !== 404) left.push(`${name}: ${answer.summary}`);
       } catch (error) {
         left.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
       }

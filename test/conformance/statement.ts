@@ -51,9 +51,10 @@ export const isRow = (value: unknown): value is Row =>
 export const show = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 160));
 
 export const statusIs = (answer: Answer, expected: number): void =>
-  ensure(answer.status === expected, answer.told, `status ${expected}`);
-export const succeeds = (answer: Answer): void => ensure(isSuccess(answer), answer.told, 'a success status');
-export const isRefused = (answer: Answer, expected: string): void => ensure(!isSuccess(answer), answer.told, expected);
+  ensure(answer.status === expected, answer.summary, `status ${expected}`);
+export const succeeds = (answer: Answer): void => ensure(isSuccess(answer), answer.summary, 'a success status');
+export const isRefused = (answer: Answer, expected: string): void =>
+  ensure(!isSuccess(answer), answer.summary, expected);
 export const isSame = (what: string, found: unknown, expected: unknown): void =>
   ensure(isDeepStrictEqual(found, expected), `${what} ${show(found)}`, show(expected));
 /** There is no rating. */
@@ -61,22 +62,22 @@ export const isUnrated = ({ score }: Row): void =>
   ensure(score === null || score === undefined, `score ${show(score)}`, 'none');
 
 /** The items of a list. @throws Differs unless it is 200 with an array of objects. */
-export function listOf({ status, body, told }: Answer): Row[] {
-  ensure(status === 200 && Array.isArray(body), told, 'status 200 with a JSON array');
-  ensure(body.every(isRow), told, 'an array of objects');
+export function listOf({ status, body, summary }: Answer): Row[] {
+  ensure(status === 200 && Array.isArray(body), summary, 'status 200 with a JSON array');
+  ensure(body.every(isRow), summary, 'an array of objects');
   return body;
 }
 
 /** The object of an answer. @throws Differs unless it is a success with an object. */
 export function rowOf(answer: Answer): Row {
-  ensure(isSuccess(answer) && isRow(answer.body), answer.told, 'a success status with a JSON object');
+  ensure(isSuccess(answer) && isRow(answer.body), answer.summary, 'a success status with a JSON object');
   return answer.body;
 }
 
 /** The path, without host, query and a slash at its end, to which `Location` leads. */
-export function locationIs({ headers, told }: Answer, path: string): void {
+export function locationIs({ headers, summary }: Answer, path: string): void {
   const location = headers.get('location');
-  ensure(location !== null, `${told}, without Location`, `Location ${path}`);
+  ensure(location !== null, `${summary}, without Location`, `Location ${path}`);
   const found = URL.parse(location, 'http://any.invalid')?.pathname.replace(/\/$/, '');
   ensure(found?.endsWith(path) === true, `Location ${location}`, `Location ${path}`);
 }
@@ -100,7 +101,7 @@ export function pagesOf({ headers }: Answer): Readonly<Record<string, number>> {
 export function pageOf(answer: Answer, rel: 'last' | 'next'): number {
   const page = pagesOf(answer)[rel];
   const header = answer.headers.get('link');
-  const found = header === null ? `${answer.told}, without Link` : `Link ${header}`;
+  const found = header === null ? `${answer.summary}, without Link` : `Link ${header}`;
   ensure(page !== undefined, found, `rel "${rel}" with a page`);
   return page;
 }

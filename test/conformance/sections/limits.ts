@@ -33,7 +33,7 @@ export const limits: readonly is.Statement[] = [
     const { get, post, until } = context;
     const answer = await post('reviews', 'five-images', { ...reviewParams(context), ...images(5, context) });
     if (is.isRefusal(answer)) return;
-    is.ensure(is.isSuccess(answer), answer.told, 'a refusal, or four images kept');
+    is.ensure(is.isSuccess(answer), answer.summary, 'a refusal, or four images kept');
     const id = is.isRow(answer.body) ? answer.body.id : undefined;
     const count = await until(noImage, async () => {
       const { images: all } = is.rowOf(await get(`/v1/reviews/${id}`));

@@ -61,7 +61,7 @@ const none = (name: string, of: string, value: string | number | ((category: Rec
     const wanted = typeof value === 'function' ? String(value(await one('categories'))) : value;
     const answer = await get(path, { ...own, [name]: wanted, limit: 100 });
     if (is.isRefusal(answer))
-      throw new is.CannotTell(`the service refuses a value that it does not know: ${answer.told}`);
+      throw new is.CannotTell(`the service refuses a value that it does not know: ${answer.summary}`);
     const isListed = is.idsOf(is.listOf(answer)).includes(review.id);
     is.ensure(!isListed, `with ${name} ${wanted}, review ${review.id} of none`, 'that it is left out');
   });

@@ -153,7 +153,7 @@ const ofUpdates = ({ says, what, record, patch }: Way): is.Statement[] => [
     await needsDefaultForm(context);
     const { id } = await record(context);
     const answer = await patch(context, await itemOf(context));
-    if (answer.status === 422) throw new is.CannotTell(`needs additional information of type 1: ${answer.told}`);
+    if (answer.status === 422) throw new is.CannotTell(`needs additional information of type 1: ${answer.summary}`);
     is.succeeds(answer);
     is.ensure(hasItems('options')(await context.read('reviews', id)), 'no item', 'the item that was sent');
   }),
@@ -261,7 +261,7 @@ export const reviewReading: readonly is.Statement[] = [
     async ({ get }) => {
       const answer = await get('/v1/reviews/overview');
       is.statusIs(answer, 200);
-      is.ensure('first_review_created_at' in is.rowOf(answer), answer.told, 'the overview');
+      is.ensure('first_review_created_at' in is.rowOf(answer), answer.summary, 'the overview');
     },
   ),
 ];
@@ -299,7 +299,7 @@ export const reviewWriting: readonly is.Statement[] = [
     const url = { review_source_url: 'https://www.youtube.com/shorts/conf' };
     const answer = await write(context, 'from-elsewhere', '', url);
     if (!is.isSuccess(answer))
-      throw new is.CannotTell(`which platforms are taken is not shown by name: ${answer.told}`);
+      throw new is.CannotTell(`which platforms are taken is not shown by name: ${answer.summary}`);
   }),
   says('image_urls are stored asynchronously, so not reflected at once in the response', async ({ shared }) => {
     const made = await shared(withImages);
@@ -321,7 +321,7 @@ export const reviewWriting: readonly is.Statement[] = [
     if (!(await isV2(context))) throw new is.CannotTell('the shop uses the default form');
     const answer = await shared(optionsAnswer);
     const kept = is.isSuccess(answer) && is.isRow(answer.body) && hasItems('options')(answer.body);
-    is.ensure(!kept, answer.told, 'a refusal, or no item kept');
+    is.ensure(!kept, answer.summary, 'a refusal, or no item kept');
     const { id } = await one('reviews');
     const before = (await read('reviews', id)).options;
     await call('PATCH', `/v1/reviews/${id}`, { form: await itemOf(context) });
