@@ -1,8 +1,6 @@
 import { orderDeps } from '../src/app/deps.ts';
 import { addCounts } from '../src/base/counts.ts';
-import { learnFromOrders } from '../src/orders/catalog/learn-from-orders.ts';
-import { syncCategories } from '../src/orders/catalog/sync-categories.ts';
-import { syncUserGrades } from '../src/orders/catalog/sync-user-grades.ts';
+import { learnFromOrders, syncCategories, syncUserGrades } from '../src/orders/catalog/sync-catalog.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import type { StepJob } from '../src/runs/job.ts';
 

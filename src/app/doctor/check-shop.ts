@@ -3,7 +3,7 @@ import { isUsableCode } from '../../base/codes.ts';
 import { codesText, counted } from '../../base/counts.ts';
 import { describeError, ReviewSyncError, UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
-import { readCatalogRows } from '../../orders/catalog/catalog.ts';
+import { readCatalogRows } from '../../orders/catalog/sync-catalog.ts';
 import { desiredOrder } from '../../orders/plan/desired-order.ts';
 import type { ShopFacts } from '../../shop/driver.ts';
 import type { Shop } from '../../shop/index.ts';
