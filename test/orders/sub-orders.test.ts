@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Line } from '../../src/orders/plan/desired-order.ts';
-import type { LineLink } from '../../src/orders/plan/match-lines.ts';
-import { subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
+import { type LineLink, subOrderDifference } from '../../src/orders/plan/sub-orders.ts';
 import type { SubOrder } from '../../src/review-api/index.ts';
 
 type Content = Line['content'];

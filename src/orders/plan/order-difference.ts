@@ -2,7 +2,6 @@ import { isSameCode, isUsableCode } from '../../base/codes.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import { type ContactField, contactFields, isContactField } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
-import { isPending, type LineLink } from './match-lines.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
 import {
   centsText,
@@ -15,7 +14,7 @@ import {
   moneyUnitOf,
   plainText,
 } from './same-value.ts';
-import { type SubOrderDifference, subOrderDifference } from './sub-orders.ts';
+import { isPending, type LineLink, type SubOrderDifference, subOrderDifference } from './sub-orders.ts';
 
 /** The differences of one order between shop and service. */
 export type OrderDifference = {

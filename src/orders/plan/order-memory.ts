@@ -2,7 +2,7 @@ import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
 import type { LineLinkRow, OrderLink } from '../../warehouse/orders/order-links.ts';
 import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
-import { isPending, type LineLink } from './match-lines.ts';
+import { isPending, type LineLink } from './sub-orders.ts';
 
 /**
  * The order as the service shows it. `unknown`: nobody has looked yet, or nobody knows what became of requests that were sent

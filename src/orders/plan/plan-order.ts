@@ -10,10 +10,9 @@ import {
   type PushRights,
 } from '../contact-rule.ts';
 import { alikeFault, contactStopped, type DesiredOrder, requestBody } from './desired-order.ts';
-import { mayHaveReviews } from './match-lines.ts';
 import { compareOrder, type OrderDifference, shownContact, shownOnly } from './order-difference.ts';
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
-import type { LineRequest, SubOrderDifference } from './sub-orders.ts';
+import { type LineRequest, mayHaveReviews, type SubOrderDifference } from './sub-orders.ts';
 
 /** By what orders are planned. `readAt`: the warehouse's clock just before they were read. `now`: the clock of ages. */
 export type Planning = { rights: PushRights; readAt: Date; now: () => Date };

@@ -4,10 +4,9 @@ import { isOfAnother } from '../../warehouse/orders/order-links.ts';
 import { looksAtMost } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault } from '../plan/desired-order.ts';
-import type { LineLink } from '../plan/match-lines.ts';
 import type { OrderMemory, PushFailure, Shown } from '../plan/order-memory.ts';
 import { emptyFields, isRemoval, type OrderRequest, type PlannedRequests } from '../plan/plan-order.ts';
-import type { LineRequest } from '../plan/sub-orders.ts';
+import type { LineLink, LineRequest } from '../plan/sub-orders.ts';
 import { absent, type Send, type Sent } from '../requests.ts';
 
 /** How a request ended. The value of a done `find` or `post order` is an OrderDetail, that of a `create` has its id. */
