@@ -9,7 +9,7 @@ import { packagePath } from '../src/base/package-path.ts';
 import { defaultLimits } from '../src/orders/limits.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { readOrders } from '../src/orders/plan/read-orders.ts';
-import { pushOrders } from '../src/orders/push/push-slice.ts';
+import { pushOrders } from '../src/orders/push/push-orders.ts';
 import { ordersByCreation, type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';

@@ -9,7 +9,7 @@ import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
 import { defaultLimits } from '../src/orders/limits.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
-import { pushOrders } from '../src/orders/push/push-slice.ts';
+import { pushOrders } from '../src/orders/push/push-orders.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../src/orders/select/changed-orders.ts';
 import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';

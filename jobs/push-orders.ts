@@ -3,7 +3,7 @@ import { orderDeps } from '../src/app/deps.ts';
 import { pushRights } from '../src/app/run-rights.ts';
 import { contactPolicy } from '../src/orders/contact-rule.ts';
 import { slicesOf } from '../src/orders/limits.ts';
-import { pushOrders } from '../src/orders/push/push-slice.ts';
+import { pushOrders } from '../src/orders/push/push-orders.ts';
 import type { Batch } from '../src/orders/select/orders-by-day.ts';
 import type { StepJob } from '../src/runs/job.ts';
 import { parsePayload } from './payload.ts';

@@ -4,7 +4,7 @@ import { ownPushRights } from '../../src/app/run-rights.ts';
 import { addCounts, type Counts } from '../../src/base/counts.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import type { OrderDeps } from '../../src/orders/order-deps.ts';
-import { pushOrders } from '../../src/orders/push/push-slice.ts';
+import { pushOrders } from '../../src/orders/push/push-orders.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
 import { type Batch, type WalkState, walkOrders } from '../../src/orders/select/orders-by-day.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { showOrder, type WireRequest } from '../../src/orders/compare/show-order.ts';
-import { pushOrders } from '../../src/orders/push/push-slice.ts';
+import { pushOrders } from '../../src/orders/push/push-orders.ts';
 import { encodeParams } from '../../src/review-api/http/send.ts';
 import { optionPairs } from '../../src/review-api/resources/resource.ts';
 import { createRandom, type Random } from '../../src/sandbox/sample-shop/random.ts';

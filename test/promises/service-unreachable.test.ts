@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { orderDeps } from '../../src/app/deps.ts';
 import { shortLimits } from '../../src/app/require-same-service.ts';
 import { lookUp } from '../../src/orders/compare/compare-orders.ts';
-import { pushOrders } from '../../src/orders/push/push-slice.ts';
+import { pushOrders } from '../../src/orders/push/push-orders.ts';
 import { settleVanished } from '../../src/orders/push/vanished-orders.ts';
 import { openReviewApi, UnavailableError } from '../../src/review-api/index.ts';
 import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';

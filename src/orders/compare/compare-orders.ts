@@ -9,7 +9,7 @@ import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/
 import { memoryOf, type Shown } from '../plan/order-memory.ts';
 import { type Planning, planOrder } from '../plan/plan-order.ts';
 import { beginPlanning, missingInShop, type ReadOrder, readOrders } from '../plan/read-orders.ts';
-import { pushOrders } from '../push/push-slice.ts';
+import { pushOrders } from '../push/push-orders.ts';
 import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 import { boundsOf, inSlices, ordersByCreation } from '../select/orders-by-day.ts';

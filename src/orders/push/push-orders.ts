@@ -1,32 +1,127 @@
-import type { Counts } from '../../base/counts.ts';
-import { describeError } from '../../base/errors.ts';
+import { addCounts, type Counts, counted } from '../../base/counts.ts';
+import { describeError, IncompleteError, ReviewSyncError } from '../../base/errors.ts';
 import { sleep } from '../../base/timeout.ts';
+import type { RawOrder } from '../../shop/orders.ts';
+import { openBatch } from '../../warehouse/batch.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import { isErrorOfTheData } from '../../warehouse/index.ts';
-import { recordUnreadable } from '../../warehouse/orders/due-orders.ts';
+import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import { makeAlikeDue, type OtherLease } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { firstDecision, type PushRights } from '../contact-rule.ts';
-import { allowance, retryDelaysMs } from '../limits.ts';
+import { allowance, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, type Planning, planOrder } from '../plan/plan-order.ts';
-import { otherOrderFault, type ReadOrder } from '../plan/read-orders.ts';
-import { type Breaker, openRequests } from '../requests.ts';
+import { beginPlanning, otherOrderFault, type ReadOrder, readOrders, readSlice } from '../plan/read-orders.ts';
+import { type Breaker, openBreaker, openRequests } from '../requests.ts';
 import { countsOf, recordOf } from './record.ts';
 import { learn, type Result, sendAll } from './send.ts';
 
+/**
+ * Pushes orders as they are in the shop now, a slice at a time.
+ *
+ * @throws when the service, the shop or the warehouse fails; what was pushed until then stays pushed.
+ */
+export async function pushOrders(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
+  const counts: Counts[] = [];
+  for (const slice of slicesOf(codes)) {
+    deps.signal.throwIfAborted();
+    counts.push(await pushSlice(deps, slice, rights));
+  }
+  return addCounts(counts);
+}
+
 /** What the orders of one slice share. */
-export type SlicePush = Planning & {
+type SlicePush = Planning & {
   breaker: Breaker;
   /** The order as it is in the shop now; undefined if the shop does not have it. */
   readAgain(code: string): Promise<ReadOrder | undefined>;
 };
 
-/** `elsewhere`: another process is pushing the order, so nothing was done. */
-type Leased<T> = { done: T; elsewhere?: undefined } | { done?: undefined; elsewhere: OtherLease };
+/**
+ * 1. Read the orders and what is remembered of them.
+ * 2. Record orders that cannot be read, or are other orders, as dead letters; leave out those that are unchanged, gone, or
+ *    deleted before they were pushed.
+ * 3. Push the others side by side, and those that another process is pushing once it has finished.
+ */
+async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
+  const { db, shop } = deps;
+  const planning = await beginPlanning(deps, rights);
+  const { raws, gone } = await readSlice(deps, codes);
+  // What is gone is settled: nothing is left to do for it, and its dead letters close.
+  if (gone.length > 0) {
+    await deps.requireSameShop();
+    const what = `${counted(gone.length, 'order')} gone from the shop since they were planned`;
+    deps.log.warn({ orders: gone.slice(0, 20) }, what);
+  }
+  await requireLines(deps, raws);
+  const read = await readOrders(deps, raws, planning);
+  const deadLetters = read.flatMap(({ deadLetter }) => deadLetter ?? []);
+  await recordUnreadable(db, deadLetters, retryDelaysMs);
+
+  const readable = read.filter((one) => one.order !== undefined);
+  const left = (nothing: 'unchanged' | 'deleted in the shop' | undefined) =>
+    readable.filter(({ plan }) => plan.nothing === nothing).map(({ order }) => order);
+  const deleted = left('deleted in the shop');
+  // The code that an order was planned by may differ in case from the order's own: the own code is the one to remember.
+  const shown = new Set(raws.map(({ order }) => order.code));
+  await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
+
+  const readAgain = openBatch(async (some: string[]) => {
+    const again = await readOrders(deps, await shop.orders(some), planning);
+    return some.map((code) => again.find((one) => one.code === code));
+  });
+  const pushed = await pushAll(deps, left(undefined), { ...planning, breaker: openBreaker(), readAgain });
+  const counts = { orders: raws.length, orders_unchanged: left('unchanged').length, orders_failed: deadLetters.length };
+  return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
+}
+
+/**
+ * If no order of a slice has a line, the lines may be written under other codes than the orders: then nothing
+ * may be pushed as if it were complete.
+ */
+async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Promise<void> {
+  const readable = raws.filter((raw) => raw.fault === undefined);
+  if (readable.length === 0 || readable.some((raw) => raw.lines.length > 0)) return;
+  const fault = await shop.linesFault();
+  if (fault !== undefined) throw new IncompleteError(fault, { hint: 'review-sync doctor shows the queries.' });
+}
+
+/** Pushes orders side by side, and those that another process is pushing once it has finished. */
+async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: SlicePush): Promise<Counts> {
+  const failures: unknown[] = [];
+  let isWaitLogged = false;
+  const push = async (order: DesiredOrder): Promise<Counts> => {
+    while (failures.length === 0) {
+      const end = await deps.slots(() => (failures.length > 0 ? { done: {} } : pushOrder(deps, order, slice)));
+      if ('done' in end) return end.done;
+      const { orderCode, leasedBy, leasedUntil } = end;
+      const reason = `${leasedBy} is pushing order ${orderCode} and has the lease`;
+      if (!isWaitLogged) deps.log.info({ until: leasedUntil }, `waiting: ${reason}`);
+      isWaitLogged = true;
+      deps.onWait?.({ reason, untilMs: leasedUntil.getTime() });
+      await sleep(leasePollMs, deps.signal);
+    }
+    return {};
+  };
+  const fail = (error: unknown): Counts => {
+    failures.push(error);
+    return {};
+  };
+  const counts = await Promise.all(orders.map((order) => push(order).catch(fail)));
+  // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
+  const isDown = failures.some((error) => error instanceof ReviewSyncError && error.code === 'unavailable');
+  if (isDown) await deps.api.orders.list({ limit: 1 }).catch(() => {});
+  if (failures.length > 0) throw failures[0];
+  deps.signal.throwIfAborted();
+  return addCounts(counts);
+}
+
+/** `OtherLease`: another process is pushing the order, so nothing was done. */
+type Leased<T> = { done: T } | OtherLease;
 
 /**
  * Brings one order at the service in line with the shop (docs/interface.md, "Orders" and "Sub-orders").
@@ -42,9 +137,9 @@ type Leased<T> = { done: T; elsewhere?: undefined } | { done?: undefined; elsewh
  *
  * @throws when a system fails: the client's errors, the database's, five orders in a row. A failure of this order is a
  *   dead letter: what the service refuses or fails on, a value that the warehouse refuses, and an unexpected error of
- *   this program.
+ *   this program, such as an argument that the client refuses.
  */
-export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<Leased<Counts>> {
+async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<Leased<Counts>> {
   const { code } = given;
   const { rights, now, readAt } = slice;
   const { createdAt: orderedAt } = given.order;
@@ -65,8 +160,9 @@ export async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: Sli
       return nothing ? { [counted]: 1 } : {};
     });
   } catch (error) {
-    if (!isOfThisOrder(error)) throw error;
-    deps.log.error({ order: code, error, stack: error.stack }, 'unexpected error while pushing an order');
+    const isOfThisOrder = isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
+    if (!isOfThisOrder) throw error;
+    deps.log.error({ order: code, error, stack: (error as Error).stack }, 'unexpected error while pushing an order');
     // Nothing of its values, which may be what the warehouse refuses; its message may quote one.
     const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
     const deadLetter = orderDeadLetter({ code }, `the order cannot be sent or recorded: ${what}`);
@@ -91,7 +187,7 @@ export async function underLease<T>(
   work: (leased: LeasedOrder) => Promise<T>,
 ): Promise<Leased<T>> {
   const leased = await store.lease(order);
-  if ('leasedBy' in leased) return { elsewhere: leased };
+  if ('leasedBy' in leased) return leased;
   using _heartbeat = store.keepAlive(leased);
   try {
     return { done: await work(leased) };
@@ -99,31 +195,20 @@ export async function underLease<T>(
     // Ignore a failure: the lease runs out by itself.
     await store.release(leased, { isBrokenOff: true }).catch(() => {});
     if (!(error instanceof LeaseLostError)) throw error;
-    return { elsewhere: { orderCode: order.code, leasedBy: 'another process', leasedUntil: now() } };
+    return { orderCode: order.code, leasedBy: 'another process', leasedUntil: now() };
   }
 }
-
-/**
- * Whether the error is this order's alone: a value that the warehouse refuses, or an error of this program, such as an
- * argument that the client refuses. The other orders go on.
- */
-const isOfThisOrder = (error: unknown): error is Error =>
-  isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
 
 /**
  * Whether another process may have pushed a newer version since the order was read, or has deleted it at the service, so
  * that it looks new. If a push broke off, nobody knows what it sent, and the fingerprint counts as unknown. If the date of
  * creation is that of another order, this order was read too early, or is a dead letter.
  */
-const isStale = (
-  { link, isNew, isForgotten, isAlike }: LeasedOrder,
-  { order }: DesiredOrder,
-  { readAt }: SlicePush,
-): boolean => {
+function isStale({ link, isNew, isForgotten, isAlike }: LeasedOrder, { order }: DesiredOrder, { readAt }: SlicePush) {
   if (isAlike || otherOrderFault(order, link) !== undefined) return true;
   if (isNew) return isForgotten;
   return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
-};
+}
 
 /** Steps 3 and 4. @returns what was done. */
 async function bringInLine(
@@ -134,7 +219,7 @@ async function bringInLine(
 ): Promise<Counts> {
   const { rights, breaker } = slice;
   const attempt = breaker.begin(leased.link.failedPushes > 0);
-  const planAt: PlanAt = (shown, memory) => planOrder(order, shown, memory, slice);
+  const planAt = (seen: Shown, known: OrderMemory) => planOrder(order, seen, known, slice);
   const { memory, shown, results } = await carryOut(deps, leased, rights, planAt);
   const { stop, accepted } = memory;
   // A line that fails says nothing about the service: many orders may have one bad product.
@@ -155,18 +240,17 @@ async function bringInLine(
   return countsOf(order, memory, results, isAbsent);
 }
 
-/** What to send next. */
-type PlanAt = (shown: Shown, memory: OrderMemory) => PlannedRequests;
-
 /**
  * Plan, take removals from the day's allowance (promise 6), write down what is about to be created (promise 2), send, and
  * learn from the results; until nothing is left to be planned.
+ *
+ * @param planAt what to send next.
  */
 export async function carryOut(
   deps: OrderDeps,
   leased: LeasedOrder,
   { allowRemovals }: Pick<PushRights, 'allowRemovals'>,
-  planAt: PlanAt,
+  planAt: (shown: Shown, memory: OrderMemory) => PlannedRequests,
 ): Promise<{ memory: OrderMemory; shown: Shown | undefined; results: Result[] }> {
   const { store } = deps;
   const { orderCode: code, link } = leased;
