@@ -33,12 +33,9 @@ const contactOf: Readonly<Record<Trigger, ContactPolicy>> = {
   show: 'young',
 };
 
-/** What pushing orders may do: the stricter of the run's rights and of this process's settings. */
+/** What pushing orders may do: the stricter of the run's rights and of this process's settings. `createdIn`: of a backfill. */
 export type PushRights = Readonly<
-  Pick<RunRights, 'trigger' | 'allowRemovals' | 'contactMaxAgeDays' | 'deletes'> & {
-    /** The days of a backfill. */
-    createdIn: OpenSpan;
-  }
+  Pick<RunRights, 'trigger' | 'allowRemovals' | 'contactMaxAgeDays' | 'deletes'> & { createdIn: OpenSpan }
 >;
 
 /** With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact for any trigger: to stop mails, setting it is enough. */
@@ -56,7 +53,7 @@ export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boole
   return maxAgeDays > 0 && ageMs >= -dayMs && ageMs <= maxAgeDays * dayMs;
 }
 
-/** An order whose contact is asked about. `decision`: null if no push of the order has begun yet. */
+/** `decision`: null if no push of the order has begun yet. */
 export type ContactQuestion = { decision: ContactDecision; createdAt: Date; now: Date };
 
 /**
@@ -66,22 +63,19 @@ export type ContactQuestion = { decision: ContactDecision; createdAt: Date; now:
 export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, rights: PushRights): boolean {
   if (decision === 'forgotten') return false;
   const policy = contactPolicy(rights);
+  const { start = Number.NEGATIVE_INFINITY, end = Number.POSITIVE_INFINITY } = rights.createdIn;
+  const at = secondOf(createdAt);
   switch (policy) {
     case 'never':
       return false;
     case 'always':
-      return isOfItsDays(createdAt, rights);
+      // A step of the queue may name any order: the contact of other days than the person's is not sent.
+      return at >= start && at < end;
     case 'young':
       return decision !== 'withheld' && isYoungAt(now, createdAt, rights.contactMaxAgeDays);
     default:
       return policy satisfies never;
   }
-}
-
-/** A step of the queue may name any order: the contact of other days than the person's is not sent. */
-function isOfItsDays(createdAt: Date, { createdIn: { start, end } }: PushRights): boolean {
-  const at = secondOf(createdAt);
-  return (start === undefined || at >= start) && (end === undefined || at < end);
 }
 
 /** The decision that is written down with the first lease of an order, for as long as the order is remembered. */

@@ -1,5 +1,3 @@
-/** Every limit of pushing orders: how many at a time, how long, how often. The lease is a setting, ORDER_LEASE_SECONDS. */
-
 /** Orders that a run reads, compares and pushes at a time: small enough that workers share a batch. */
 const sliceSize = 500;
 
@@ -45,25 +43,15 @@ export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
 const minuteMs = 60_000;
 export const dayMs = 24 * 60 * minuteMs;
 
-/**
- * Whether waiting may help: `transient`, a 500, a 403, a lost response; `permanent`, the service refused the record.
- */
+/** Whether waiting may help: `transient`, a 500, a 403, a lost response; `permanent`, the service refused the record. */
 export type FailureKind = 'transient' | 'permanent';
 
-/**
- * The one backoff of records, in milliseconds, by the number of failures in a row: the next run tries again, then after
- * 10, 20, 40 minutes and so on, up to a day. The last one is for all further failures.
- */
-export const retryDelaysMs: readonly number[] = [
-  0,
-  ...Array.from({ length: 9 }, (_, index) => Math.min(dayMs, 10 * minuteMs * 2 ** index)),
-];
+/** The one backoff of records, in milliseconds, by the number of failures in a row. The last one is for all further failures. */
+export const retryDelaysMs = [0, 10, 20, 40, 80, 160, 320, 640, 1280, 1440].map((minutes) => minutes * minuteMs);
 
 /**
- * How long after a failure a record is tried again although nothing changed, in milliseconds. A record that the service
- * refused is tried again after a day: the service may have been corrected meanwhile.
- *
- * @param failures that followed each other, this one included.
+ * How long after so many failures in a row a record is tried again although nothing changed, in milliseconds. A record that
+ * the service refused is tried again after a day: the service may have been corrected meanwhile.
  */
 export const retryDelayMs = (kind: FailureKind, failures: number): number =>
   kind === 'permanent' ? dayMs : (retryDelaysMs[failures - 1] ?? dayMs);

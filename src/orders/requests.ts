@@ -49,10 +49,9 @@ export function openRequests(
       beforeAttempt?.();
       attempts += 1;
     };
-    signal.throwIfAborted();
     try {
-      const value = await request({ giveUpAfterMs, beforeSend });
-      return { kind: 'done', value, attempts };
+      signal.throwIfAborted();
+      return { kind: 'done', value: await request({ giveUpAfterMs, beforeSend }), attempts };
     } catch (error) {
       if (error instanceof NotFoundError) return absent;
       if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message, failure: 'transient' };
@@ -62,15 +61,12 @@ export function openRequests(
         return { kind: 'failed', reason: error.message, failure, isRefused: true };
       }
       // A failure of the token, or of the credentials, is one of all records.
-      if (error instanceof ReviewApiError && error.path === '/oauth/token') throw error;
-      if (error instanceof AuthenticationError) {
-        if (error.isForAll) throw error;
+      if (!(error instanceof ReviewApiError) || error.path === '/oauth/token') throw error;
+      if (error instanceof AuthenticationError && !error.isForAll)
         return { kind: 'failed', reason: error.message, failure: 'transient' };
-      }
       // One order may always get 429 while others succeed: the breaker distinguishes that from a service that is full.
-      if (!(error instanceof ReviewApiError && error.retryable)) throw error;
       // Without a connection the service is down: no record may wait longer for that.
-      if (error instanceof UnavailableError && error.isUnsent) throw error;
+      if (!error.retryable || (error instanceof UnavailableError && error.isUnsent)) throw error;
       giveUpAfterMs = 0;
       // The same failure has the same reason, however often it was tried (discarded dead letters).
       return { kind: 'failed', reason: error.reason, failure: 'transient' };

@@ -32,7 +32,7 @@ test('preview and explain show rows, requests and differences', async ({ world }
   // Explain compares with the same function, and shows nobody's name or address.
   await world.atService(`update reference_service.orders set user_phone = '010-1234-5678' where code = 'A'`);
   const { stdout: json } = await world.cli('explain order A --json');
-  expect(JSON.parse(json).service).toMatchObject({ user_email: '(a value)', phone: '(a value)' });
+  expect(JSON.parse(json).service).toMatchObject({ user_email: 'a value', phone: 'a value' });
   expect(json).not.toMatch(/Minji|@example.com|1234/);
   await world.shop(`update o set user_email = 'other@example.com' where code = 'A'`);
   const differs = ['total_price: the shop has 150', 'user_email: the shop has a value, the service a value'];

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { orderDeps } from '../../src/app/deps.ts';
 import { shortLimits } from '../../src/app/require-same-service.ts';
-import { lookUp } from '../../src/orders/compare/compare-orders.ts';
+import { showOrder } from '../../src/orders/compare/show-order.ts';
 import { pushOrders } from '../../src/orders/push/push-orders.ts';
 import { settleVanished } from '../../src/orders/push/vanished-orders.ts';
 import { openReviewApi, UnavailableError } from '../../src/review-api/index.ts';
@@ -20,7 +20,7 @@ test('without a connection no order fails, and a rescan names what it could not 
   expect(await world.openDeadLetters()).toEqual([]);
   expect(await world.sync()).toMatchObject({ orders_pushed: 2 });
   const lookupFault = expect.stringContaining('ECONNREFUSED');
-  expect(await lookUp(deps, 'O1', 1)).toMatchObject({ shown: 'unknown', lookupFault });
+  expect(await showOrder(deps, 'O1', rights)).toMatchObject({ service: undefined, lookupFault });
 
   await world.shop(`delete from o where code = 'O1'`);
   await world.warehouse(`update sync.order_links set absent_since = now() - interval '2 days' where order_code = 'O1'`);

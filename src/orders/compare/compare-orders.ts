@@ -1,4 +1,3 @@
-import type { Counts } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
 import { knownOrders } from '../../warehouse/orders/known-orders.ts';
@@ -15,26 +14,11 @@ import { openRequests } from '../requests.ts';
 import { boundsOf, inSlices, ordersByCreation } from '../select/orders-by-day.ts';
 
 /** An order as the service shows it. `plan`: what a push that followed now would send. */
-export type SeenOrder = ReadOrder & {
-  shown: Shown;
+type SeenOrder = ReadOrder & {
+  shown?: Shown;
   /** Why it is not known what the service has. */
-  lookupFault?: string;
+  lookupFault?: string | undefined;
 };
-
-/** Looks an order up at the service. @throws the client's errors where the service as a whole fails. */
-export async function lookUp(
-  deps: OrderDeps,
-  code: string,
-  orderId: number | null | undefined,
-): Promise<Pick<SeenOrder, 'shown' | 'lookupFault'>> {
-  const found = await findOrder(deps, { code, orderId }, openRequests(deps)).catch((error: unknown) => {
-    // Without a connection, what the shop and the warehouse have is shown all the same.
-    if (!(error instanceof UnavailableError && error.retryable)) throw error;
-    return { kind: 'failed' as const, reason: describeError(error) };
-  });
-  if (found.kind === 'done') return { shown: found.value };
-  return found.kind === 'absent' ? { shown: 'absent' } : { shown: 'unknown', lookupFault: found.reason };
-}
 
 /**
  * How an order of the shop compares with the service.
@@ -68,7 +52,12 @@ function comparedOrder(seen: SeenOrder): ComparedOrder {
   return line ? as('not compared', `line ${line.lineCode}: ${line.reason}`) : as('equal');
 }
 
-/** Looks an order up, and plans it as a push would that followed now. Sends nothing but GET. @param lines of its links. */
+/**
+ * Looks an order up, and plans it as a push would that followed now. Sends nothing but GET.
+ *
+ * @param lines of its links.
+ * @throws the client's errors where the service as a whole fails.
+ */
 export async function look(
   deps: OrderDeps,
   ours: ReadOrder,
@@ -76,9 +65,16 @@ export async function look(
   planning: Planning,
 ): Promise<SeenOrder> {
   const memory = memoryOf(ours.memory.link, lines);
-  const seen = await lookUp(deps, ours.code, memory.orderId);
-  if (!ours.order) return { ...ours, ...seen, memory };
-  return { ...ours, ...seen, memory, plan: planOrder(ours.order, seen.shown, memory, planning) };
+  const { code } = ours;
+  const found = await findOrder(deps, { code, orderId: memory.orderId }, openRequests(deps)).catch((error: unknown) => {
+    // Without a connection, what the shop and the warehouse have is shown all the same.
+    if (!(error instanceof UnavailableError && error.retryable)) throw error;
+    return { kind: 'failed' as const, reason: describeError(error) };
+  });
+  const shown = found.kind === 'done' ? found.value : found.kind === 'absent' ? 'absent' : 'unknown';
+  const lookupFault = found.kind === 'done' || shown === 'absent' ? undefined : found.reason;
+  if (!ours.order) return { ...ours, memory, shown, lookupFault };
+  return { ...ours, memory, shown, lookupFault, plan: planOrder(ours.order, shown, memory, planning) };
 }
 
 /** Compares orders side by side. Asks the service nothing about orders that cannot be read. */
@@ -92,19 +88,15 @@ export async function compareOrders(
     some.map(({ code }) => code),
   );
   const compare = async (one: ReadOrder) =>
-    comparedOrder(one.order ? await look(deps, one, lines.get(one.code), planning) : { ...one, shown: 'unknown' });
+    comparedOrder(one.order ? await look(deps, one, lines.get(one.code), planning) : one);
   return Promise.all(some.map((one) => deps.slots(() => compare(one))));
 }
 
-export type BackfillDiff = {
-  /** Orders read from the shop. */
-  read: number;
-  /** Orders that cost no request: unchanged since they were pushed, or deleted in the shop before. */
-  unchanged: number;
-  orders: ComparedOrder[];
-  /** True: there may be more orders in the range; `limit` ended the comparison. */
-  isCut: boolean;
-};
+/**
+ * `read`: orders read from the shop. `unchanged`: those that cost no request, unchanged since they were pushed, or deleted in the
+ * shop before. `isCut`: `limit` ended the comparison, so there may be more orders in the range.
+ */
+export type BackfillDiff = { read: number; unchanged: number; orders: ComparedOrder[]; isCut: boolean };
 
 /**
  * Compares the orders that a backfill of these rights would send with what the service has, until `limit` of them were
@@ -126,11 +118,9 @@ export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: n
 }
 
 /**
- * Numbers of orders. `orders`: those of the shop that were read. `equal`: of these, the same in every field that the service
- * shows. `differing`: not the same. `notCompared`: nobody knows, since the service could not be asked about them, or shows another
- * order for them, or the row of the order or of one of its lines cannot be read. `deleted`: the shop marks them as deleted, and they
- * were never pushed, or the service does not have them. `waiting`: a line waits for its product id, or the order for its member
- * grade. `extra`: pushed orders that the shop does not show any more.
+ * Numbers of orders. `orders`: those of the shop that were read. Each is one of `equal`, `deleted`, `differing` (`differs` or
+ * `missing`), and `notCompared` (all other kinds). `waiting`: a line waits for its product id, or the order for its member grade.
+ * `extra`: pushed orders that the shop does not show any more. Lists have the first of the orders.
  */
 const nothingCompared = () => ({
   orders: 0,
@@ -140,31 +130,19 @@ const nothingCompared = () => ({
   notCompared: 0,
   deleted: 0,
   waiting: 0,
-  /** The first of the extra ones. */
   extraCodes: [] as string[],
-  /** The first of those that differ, and the first that were not compared. */
   differences: [] as ComparedOrder[],
   unknown: [] as ComparedOrder[],
   /**
    * Sub-orders that match no line of the shop and that no push removes: another system created them, or they have
-   * reviews. A copy may be among them. `codes`: the first of their orders.
+   * reviews. A copy may be among them. `codes`: of their orders.
    */
   unmatched: { subOrders: 0, orders: 0, codes: [] as string[] },
   /** Undefined without `--repair`. */
-  repair: undefined as OrderRepair | undefined,
+  repair: undefined as Awaited<ReturnType<typeof repair>> | undefined,
 });
 
 export type OrderVerification = ReturnType<typeof nothingCompared>;
-
-export type OrderRepair = {
-  /** Orders that are the same at both ends after they were pushed again. */
-  repaired: number;
-  /** Orders that still differ, and the first of their codes. */
-  left: number;
-  leftCodes: string[];
-  /** What the pushes did. */
-  counts: Counts;
-};
 
 /**
  * Compares shop and service order by order over the orders created in the range, one request an order; then looks for
@@ -200,8 +178,8 @@ export async function verifyOrders(
   return report;
 }
 
-/** Pushes orders again, and compares them once more. */
-async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<OrderRepair> {
+/** Pushes orders again, and compares them once more. @returns how many agree now, which do not, and what the pushes did. */
+async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRights) {
   // Not those that were never pushed: if the repair breaks off, no other run is to push them with contact (promise 7).
   await makeDue(deps.db, codes);
   const counts = await pushOrders(deps, codes, rights);
@@ -214,7 +192,6 @@ async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRig
   return { repaired: codes.length - left.size, left: left.size, leftCodes, counts };
 }
 
-/** Enters an order into the report. */
 function enter(report: OrderVerification, one: ComparedOrder): void {
   const { code, kind, difference } = one;
   report.orders += 1;
@@ -227,14 +204,12 @@ function enter(report: OrderVerification, one: ComparedOrder): void {
     list(report.unknown, one);
   }
   if (difference?.orderId === undefined) return;
-  const { fieldsNotSent, linesNotSent } = difference;
+  const { fieldsNotSent, linesNotSent, subOrders } = difference;
   if (fieldsNotSent.length > 0 || linesNotSent.some((line) => line.isWaiting)) report.waiting += 1;
-  const { unmatched } = report;
-  const kept = difference.subOrders.keep.length;
-  if (kept === 0) return;
-  unmatched.subOrders += kept;
-  unmatched.orders += 1;
-  list(unmatched.codes, code);
+  if (subOrders.keep.length === 0) return;
+  report.unmatched.subOrders += subOrders.keep.length;
+  report.unmatched.orders += 1;
+  list(report.unmatched.codes, code);
 }
 
 const isToRepair = ({ kind }: ComparedOrder) => kind === 'missing' || kind === 'differs';

@@ -4,6 +4,8 @@ import type { OrderDeps } from '../order-deps.ts';
 import { isNeverPushed } from '../plan/order-memory.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 
+type Fault = { reason: string; count: number; example: string };
+
 export type OrdersForecast = {
   orders: number;
   /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
@@ -15,8 +17,7 @@ export type OrdersForecast = {
   requests: number;
   /** Orders and lines that would become dead letters: how many, and by reason. */
   faulty: number;
-  faults: { reason: string; count: number; example: string }[];
-  /** Lines that would wait until the service is known to have their product. */
+  faults: Fault[];
   waitingLines: number;
   /** Different customers among the orders to send whose e-mail or phone the shop has. */
   reachable: number;
@@ -37,19 +38,17 @@ export async function forecastOrders(
   const planning = await beginPlanning(deps, rights);
   const customers = new Set<string>();
   const withContact = new Set<string>();
-  const faults = new Map<string, { reason: string; count: number; example: string }>();
-  const fault = (reason: string, example: string) => {
-    const known = faults.get(reason) ?? { reason, count: 0, example };
-    faults.set(reason, { ...known, count: known.count + 1 });
-    sums.faulty += 1;
-  };
+  const faults = new Map<string, Fault>();
   const sums = { orders: 0, unchanged: 0, toSend: 0, toDelete: 0, requests: 0, faulty: 0, waitingLines: 0 };
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
     for (const { code, order, memory, plan, deadLetter } of await readOrders(deps, raws, planning)) {
-      if (deadLetter) fault(deadLetter.reason, code);
-      for (const { reason, key } of order?.faulty ?? []) fault(reason, key);
+      for (const { reason, key } of order?.faulty ?? (deadLetter ? [{ ...deadLetter, key: code }] : [])) {
+        const { count, example } = faults.get(reason) ?? { count: 0, example: key };
+        faults.set(reason, { reason, count: count + 1, example });
+        sums.faulty += 1;
+      }
       sums.waitingLines += order?.waiting.length ?? 0;
       if (plan?.nothing) sums.unchanged += 1;
       if (!order || plan.nothing) continue;

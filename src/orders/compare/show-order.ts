@@ -4,7 +4,7 @@ import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
+import { masked, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf } from '../plan/order-memory.ts';
 import type { OrderPlan, PlannedRequests } from '../plan/plan-order.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
@@ -24,7 +24,6 @@ export type ShownOrder = {
   service: OrderDetail | undefined;
   /** Why nobody knows whether the service has the order. */
   lookupFault: string | undefined;
-  /** In what both ends differ. */
   difference: OrderDifference | undefined;
   /** What was pushed of the order, and of its lines. */
   link: OrderLink | undefined;
@@ -98,11 +97,5 @@ export function withoutCustomer({ requests: _, ...order }: ShownOrder): Omit<Sho
   };
 }
 
-const personal = ['user_email', 'user_phone', 'user_name', 'username', 'phone'];
-
-/** Says only whether the customer's fields have a value (promise 9). */
-function withoutPersonal<T extends object>(record: T): T {
-  return Object.fromEntries(
-    Object.entries(record).map(([name, value]) => [name, personal.includes(name) && value ? '(a value)' : value]),
-  ) as T;
-}
+const withoutPersonal = <T extends object>(record: T): T =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, masked(name, value)])) as T;

@@ -1,6 +1,6 @@
 import { isSameCode, isUsableCode } from '../../base/codes.ts';
 import type { OrderBody, OrderDetail } from '../../review-api/index.ts';
-import { type ContactField, contactFields, isContactField } from '../contact-rule.ts';
+import { type ContactField, contactFields } from '../contact-rule.ts';
 import type { DesiredOrder, OptionalField } from './desired-order.ts';
 import { type OrderMemory, sentBefore } from './order-memory.ts';
 import {
@@ -162,12 +162,14 @@ export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: Order
     .filter(({ shop, service }) => shop === null && service !== null)
     .map(({ field }) => field);
 
-/** The difference without values of the customer's name, e-mail address and phone number: only whether there is one. */
-export function withoutPersonalData(difference: OrderDifference): OrderDifference {
-  const hidden = (value: string | null) => (value === null ? null : 'a value');
-  const isPersonal = (field: string) => field === 'user_name' || isContactField(field);
-  const fields = difference.fields.map((one) =>
-    isPersonal(one.field) ? { ...one, shop: hidden(one.shop), service: hidden(one.service) } : one,
-  );
-  return { ...difference, fields };
-}
+const personal = ['user_email', 'user_phone', 'user_name', 'username', 'phone'];
+
+/** Of the customer's name, e-mail address and phone number: only whether there is a value (promise 9). */
+export const masked = <T>(field: string, value: T) => (personal.includes(field) && value ? 'a value' : value);
+
+export const withoutPersonalData = (difference: OrderDifference): OrderDifference => ({
+  ...difference,
+  fields: difference.fields.map((one) => {
+    return { ...one, shop: masked(one.field, one.shop), service: masked(one.field, one.service) };
+  }),
+});
