@@ -46,6 +46,7 @@ export async function pretendPushed(urls: {
           deletes: 'off',
           createdIn: { start: undefined, end: undefined },
         },
+        readAt: new Date(),
         now: () => new Date(),
       },
     );

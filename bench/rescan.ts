@@ -79,7 +79,9 @@ const rights = { ...usualRights, trigger: 'rescan' } as const;
 const now = new Date().toISOString();
 await advanceCursor(db, 'orders', { at: now, readTo: now });
 for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
-  const orders = (await readOrders(deps, raws, { rights, now: () => new Date() })).flatMap(({ order }) => order ?? []);
+  const orders = (await readOrders(deps, raws, { rights, readAt: new Date(), now: () => new Date() })).flatMap(
+    ({ order }) => order ?? [],
+  );
   const links = orders.map((one, index) => ({
     order_code: one.code,
     order_id: index + 1,

@@ -1,5 +1,4 @@
 import { isSameCode } from '../../base/codes.ts';
-import type { Shop } from '../../shop/index.ts';
 import type { RawOrder } from '../../shop/orders.ts';
 import type { Order } from '../../shop/rows.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
@@ -15,7 +14,7 @@ import { isNeverPushed, memoryOf, type OrderMemory } from './order-memory.ts';
 import { type OrderPlan, type Planning, planOrder } from './plan-order.ts';
 
 /** Call it before the orders are read from the shop. */
-export async function beginPlanning({ db, now }: Pick<OrderDeps, 'db' | 'now'>, rights: PushRights): Promise<Planning> {
+export async function beginPlanning({ db, now }: OrderDeps, rights: PushRights): Promise<Planning> {
   const readAt = await warehouseNow(db);
   return { rights, readAt, now: ageClock(now, readAt) };
 }
@@ -51,9 +50,9 @@ export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, co
 
 /** The shop's rows as the service should have them, with the ids that are known so far. */
 export async function readOrders(
-  { db }: Pick<OrderDeps, 'db'>,
+  { db }: OrderDeps,
   raws: readonly RawOrder[],
-  planning: Pick<Planning, 'rights' | 'now'>,
+  planning: Planning,
 ): Promise<ReadOrder[]> {
   const productCodes = raws.flatMap(({ lines }) => lines.flatMap((line) => line.product_code ?? []));
   const products = await productIds(db, productCodes);
@@ -68,28 +67,37 @@ export async function readOrders(
   return raws.map((raw): ReadOrder => {
     const code = codeOf(raw);
     const link = links.get(code);
-    const own = { code, memory: memoryOf(link) };
+    const memory = memoryOf(link);
     const order = desiredOrder(raw, products, grades, planning.rights.deletes, alikeOf.get(code));
-    if (!('lines' in order)) return { ...own, deadLetter: order };
-    const fault =
-      otherOrderFault(order.order, link) ?? laterDeletionFault(order.order, planning) ?? faultOfAlike(order, link);
-    if (fault === undefined) return { ...own, order, plan: planOrder(order, 'unknown', own.memory, planning) };
-    return { ...own, deadLetter: orderDeadLetter(raw.order, fault, shownFor(order.alike)) };
+    if (!('lines' in order)) return { code, memory, deadLetter: order };
+    const fault = otherOrderFault(order.order, link) ?? faultOf(order, memory, planning);
+    if (fault === undefined) return { code, memory, order, plan: planOrder(order, 'unknown', memory, planning) };
+    return { code, memory, deadLetter: orderDeadLetter(raw.order, fault, shownFor(order.alike)) };
   });
 }
 
 /**
- * Why an order is not sent whose code the service may hold for that of an earlier order: the service has shown the earlier
- * order for it, or has not accepted the earlier order yet. Otherwise the first request of this order shows it (planOrder).
+ * Why an order is not sent:
+ *
+ * - The shop is to delete it later: the date may stand for "never", or for the end of a period.
+ * - The service may hold its code for that of an earlier order, and has shown the earlier order for it, or has not accepted the
+ *   earlier order yet. Otherwise the first request of this order shows it (planOrder).
  */
-function faultOfAlike({ alike }: DesiredOrder, link: OrderLink | undefined): string | undefined {
-  const isPushed = link !== undefined && link.orderId !== null;
-  const other = alike.find(({ orderId, shownCode }) => isPushed || orderId === null || shownCode !== null);
+function faultOf({ alike, order: { deletedAt } }: DesiredOrder, { orderId: id }: OrderMemory, planning: Planning) {
+  if (deletedAt && isLater(deletedAt, planning))
+    return (
+      `deleted_at is in the future (${deletedAt.toISOString()}), expected the date of a deletion, or null: ` +
+      'nothing of the order is sent, cleared or deleted'
+    );
+  const other = alike.find(({ orderId, shownCode }) => id !== null || orderId === null || shownCode !== null);
   return other && alikeFault(other.code);
 }
 
 /** The codes that the shop does not show. Codes are compared exactly: a column may ignore case. */
-export async function missingInShop(shop: Pick<Shop, 'orders'>, codes: readonly string[]): Promise<string[]> {
+export async function missingInShop(
+  shop: Pick<OrderDeps['shop'], 'orders'>,
+  codes: readonly string[],
+): Promise<string[]> {
   const found = new Set((await shop.orders(codes)).map(({ order }) => order.code));
   return codes.filter((code) => !found.has(code));
 }
@@ -107,21 +115,9 @@ export function otherOrderFault({ createdAt }: Order, link: OrderLink | undefine
   return (
     `the shop's order of this code was created at ${createdAt.toISOString()}, the one that was pushed before at ` +
     `${link.orderedAt.toISOString()}: it is another order, and nothing of it is sent. ` +
-    `If it is the same one, run: ${sameOrders}`
+    'If it is the same one, run: review-sync migrate --same-orders'
   );
 }
 
 /** Clocks and zones of two machines differ by less than a day. */
-const isLater = (date: Date, { now }: Pick<Planning, 'now'>) => date.getTime() - now().getTime() > dayMs;
-
-/** Why an order is not sent that the shop is to delete later: the date may stand for "never", or for the end of a period. */
-function laterDeletionFault({ deletedAt }: Order, planning: Pick<Planning, 'now'>): string | undefined {
-  if (deletedAt === undefined || !isLater(deletedAt, planning)) return undefined;
-  return (
-    `deleted_at is in the future (${deletedAt.toISOString()}), expected the date of a deletion, or null: ` +
-    'nothing of the order is sent, cleared or deleted'
-  );
-}
-
-/** The command by which a person says that the shop's dates are right. */
-export const sameOrders = 'review-sync migrate --same-orders';
+const isLater = (date: Date, { now }: Planning) => date.getTime() - now().getTime() > dayMs;

@@ -11,10 +11,7 @@ import type { Batch } from './orders-by-day.ts';
 type ChangedDeps = Pick<OrderDeps, 'shop' | 'db'>;
 
 export type ChangedOptions = {
-  /**
-   * How far before its cursor the run reads again: a transaction that commits late carries an older date than the
-   * cursor.
-   */
+  /** How far before its cursor the run reads again: a transaction that commits late carries an older date than the cursor. */
   lookbackMinutes: number;
   /** Orders that the run plans and keeps in the queue at a time. 50,000 codes are 1 MB. */
   batchSize: number;
@@ -22,10 +19,7 @@ export type ChangedOptions = {
   isAnyTime: boolean;
 };
 
-/**
- * How far an incremental run has come with the batch that is being pushed. Kept with its job in the queue, so plain
- * JSON.
- */
+/** How far an incremental run has come with the batch that is being pushed. Kept with its job in the queue, so plain JSON. */
 export type ChangedState = {
   /** The clocks of the shop and of the warehouse when the run was planned. */
   shopNow: string;
@@ -114,14 +108,12 @@ async function readChanges(
   after: OrderPosition,
   { batchSize: size }: ChangedOptions,
 ): Promise<Batch<ChangedState>> {
-  const axis = state.isByCode ? 'code' : 'updated';
-  const page = await shop.orderCodes({ axis, after, size, inCodeOrder: state.isAhead === true });
-  const codes = page.keys.map(({ code }) => code);
-  const newest = page.keys.at(-1)?.at ?? state.newest;
-  if (state.isByCode || page.next === undefined) return { codes, state: { ...state, next: page.next, newest } };
-  const { code } = page.next;
-  if (state.isAhead) return { codes, state: { ...state, next: { at: after.at, code }, newest } };
-  const isAhead = Date.parse(page.next.at) > Date.parse(state.shopNow);
-  if (!isAhead) return { codes, state: { ...state, next: page.next, newest } };
-  return { codes, state: { ...state, next: { at: state.shopNow, code: '' }, newest, isAhead } };
+  const { isByCode, isAhead, shopNow } = state;
+  const axis = isByCode ? 'code' : 'updated';
+  const { keys, next } = await shop.orderCodes({ axis, after, size, inCodeOrder: isAhead === true });
+  const newest = keys.at(-1)?.at ?? state.newest;
+  const isNextAhead = !isByCode && next && (isAhead || Date.parse(next.at) > Date.parse(shopNow));
+  const byCode = isAhead ? { at: after.at, code: next?.code ?? '' } : { at: shopNow, code: '' };
+  const where = isNextAhead ? { next: byCode, isAhead: true } : { next };
+  return { codes: keys.map(({ code }) => code), state: { ...state, newest, ...where } };
 }

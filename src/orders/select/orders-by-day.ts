@@ -1,7 +1,7 @@
 import type { OpenSpan } from '../../base/time/day-range.ts';
 import { isoOf } from '../../base/time/span.ts';
 import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
-import { type KnownRange, knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
+import { knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { missingInShop } from '../plan/read-orders.ts';
@@ -24,10 +24,12 @@ export async function walkOrders<State extends WalkState>(
   state: State,
 ): Promise<Batch<State>> {
   const { next: after = startOf(range) } = state;
-  const page = await codesByCreation(shop, range, size, after);
-  const { next } = page;
-  const shown = new Set(page.keys.map(({ code }) => code));
-  for await (const known of knownOrders(db, stretchOf(page, after, range))) {
+  const { keys, next } = await codesByCreation(shop, range, size, after);
+  const stretch = isWhole(range)
+    ? { afterCode: after.code, lastCode: next?.code }
+    : { from: after.at, to: next?.at ?? boundsOf(range).to };
+  const shown = new Set(keys.map(({ code }) => code));
+  for await (const known of knownOrders(db, stretch)) {
     const absent = known.filter((code) => !shown.has(code));
     await setAbsent(db, await missingInShop(shop, absent), true);
   }
@@ -43,39 +45,28 @@ export const boundsOf = ({ start, end }: OpenSpan) => ({
 
 const startOf = (range: OpenSpan): OrderPosition => ({ at: boundsOf(range).from ?? '-infinity', code: '' });
 
-/** The pushed orders that would be on the page. */
-function stretchOf({ next }: OrderPage, after: OrderPosition, range: OpenSpan): KnownRange {
-  if (axisOf(range) === 'code') return { afterCode: after.code, lastCode: next?.code };
-  return { from: after.at, to: next?.at ?? boundsOf(range).to };
-}
+const isWhole = ({ start, end }: OpenSpan) => start === undefined && end === undefined;
 
-const axisOf = ({ start, end }: OpenSpan) => (start === undefined && end === undefined ? 'code' : 'created');
-
-/**
- * One page of the codes of orders created in the range, in the order of their creation; without a range of all orders,
- * by code.
- */
-function codesByCreation(
+/** One page of the codes of orders created in the range, in the order of their creation; of all orders, by code. */
+const codesByCreation = (
   shop: Pick<OrderDeps['shop'], 'orderCodes'>,
   range: OpenSpan,
   size: number,
   after: OrderPosition,
-) {
-  return shop.orderCodes({ axis: axisOf(range), after, before: boundsOf(range).to, size });
-}
+): Promise<OrderPage> =>
+  shop.orderCodes({ axis: isWhole(range) ? 'code' : 'created', after, before: boundsOf(range).to, size });
 
-/** Codes found in one statement. */
-const codesAtOnce = 5000;
-
-/** The shop's orders created in the range, a page at a time, as they are when their page is read. */
+/** The shop's orders created in the range, a slice at a time, as they are when their slice is read. */
 export async function* ordersByCreation(
   shop: Pick<OrderDeps['shop'], 'orderCodes' | 'orders'>,
   range: OpenSpan,
 ): AsyncGenerator<RawOrder[], void, undefined> {
   for (let after: OrderPosition | undefined = startOf(range); after !== undefined; ) {
-    const page: OrderPage = await codesByCreation(shop, range, codesAtOnce, after);
-    const codes = page.keys.map(({ code }) => code);
-    yield* inSlices(shop, codes);
+    const page = await codesByCreation(shop, range, 5000, after);
+    yield* inSlices(
+      shop,
+      page.keys.map(({ code }) => code),
+    );
     after = page.next;
   }
 }
