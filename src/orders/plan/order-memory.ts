@@ -11,8 +11,8 @@ import { isPending, type LineLink } from './sub-orders.ts';
 export type Shown = OrderDetail | 'absent' | 'unknown';
 
 /**
- * A failure. `lineCode`: the line that it is about; undefined: the order as a whole. `held`: how many removals were not allowed.
- * `kept`: fields that the service did not clear. `other`: the code of the order that the service shows for this one.
+ * `lineCode`: the line that failed; undefined: the order as a whole. `held`: how many removals were not allowed. `kept`: fields
+ * that the service did not clear. `other`: the code of the order that the service shows for this one.
  */
 export type PushFailure = {
   lineCode?: string;
@@ -28,7 +28,6 @@ export type OrderMemory = Readonly<{
   /** As the warehouse remembers it; undefined: nothing. */
   link: OrderLink | undefined;
   lines: readonly LineLink[];
-  /** The service's id; null: not known. */
   orderId: number | null;
   /** What the service accepted last, and its response. */
   accepted: { body: OrderBody; detail: OrderDetail } | undefined;

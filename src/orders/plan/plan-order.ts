@@ -2,7 +2,6 @@ import { isSameCode } from '../../base/codes.ts';
 import { type OrderBody, type OrderDetail, sentAmount } from '../../review-api/index.ts';
 import {
   type ContactField,
-  type ContactQuestion,
   contactFields,
   isContactAskedFor,
   isContactLeftToSync,
@@ -64,7 +63,8 @@ export function planOrder(
   const { createdAt, deletedAt } = order.order;
   const question = { decision: memory.link?.contact ?? null, createdAt, now: now() };
   const withContact = mayCarryContact(question, rights);
-  const expected = withContact ? contactFields : contactOfRepair(question, rights, memory, detail);
+  const isLeftToSync = rights.trigger === 'repair' && isContactLeftToSync(question, rights);
+  const expected = withContact ? contactFields : isLeftToSync && detail ? contactOfRepair(memory, detail) : [];
   const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, expected);
   const plan: OrderPlan = {
     nothing: whyNothing(order, shown, memory, rights),
@@ -76,11 +76,12 @@ export function planOrder(
 
   const isLeftOut = plan.nothing === 'deleted in the shop' || (plan.nothing && shown === 'unknown');
   if (memory.stop || isLeftOut) return plan;
-  const other = detail && otherOrder(order, detail);
-  if (other) {
-    const stop = { reason: alikeFault(other.code), failure: 'permanent', other: other.code } as const;
+  const other = detail && otherCode(order, detail);
+  if (detail && other !== undefined) {
+    const stop = { reason: alikeFault(other), failure: 'permanent', other } as const;
     // Nothing is compared with another order of the shop; a code that was changed at the service is a difference.
-    return { ...plan, difference: other.isOfShop ? undefined : difference, memory: { ...given, stop } };
+    const isOfShop = isSameCode(detail.code, order.code);
+    return { ...plan, difference: isOfShop ? undefined : difference, memory: { ...given, stop } };
   }
 
   const deletion = deletedAt && planDeletion(shown, memory, rights, mayHaveContact(memory));
@@ -92,42 +93,39 @@ export function planOrder(
   const [alike] = detail ? [] : order.alike;
   if (alike) return { ...plan, requests: [firstLook(order)], looksFirstFor: alike.code };
 
-  const bodyEmptying = (fields: readonly string[]) => requestBody(order, toClear(memory, fields), withContact);
+  // Fields that are sent empty: those that the service was sent before, and those that it shows; not those that it refused.
+  const bodyEmptying = (shownFields: readonly string[]) => {
+    const fields = [...sentBefore(memory), ...shownFields].filter((field) => !memory.refused.includes(field));
+    return requestBody(order, fields, withContact);
+  };
   const first = bodyEmptying([]);
   if (!difference) return { ...plan, requests: [{ kind: 'post order', body: first }] };
   const bodies = detail ? [first, bodyEmptying(shownOnly(order, detail, memory))] : [first];
 
   // An order that loses all its lines at once loses none: that looks like a fault of the query.
   const mayRemove = !memory.areRemovalsHeld && (rights.allowRemovals || !isEmptied(order));
-  const lines = planLines(difference.subOrders, memory, mayRemove);
-  return { ...plan, requests: [...postsOf(bodies, memory), ...lines.requests], memory: lines.memory };
+  const { matched, create, remove, links } = difference.subOrders;
+  const removals = mayRemove ? remove : [];
+  return {
+    ...plan,
+    requests: [...postsOf(bodies, memory), ...matched.flatMap(inParts), ...removals, ...create],
+    memory: { ...memory, lines: links, held: remove.length - removals.length },
+  };
 }
 
 /**
  * Contact that shop and service should share although this push carries none: a repair names contact that was sent before,
  * unless the service hides it, and leaves it to the next sync.
  */
-function contactOfRepair(
-  question: ContactQuestion,
-  rights: PushRights,
-  memory: OrderMemory,
-  detail: OrderDetail | undefined,
-): ContactField[] {
-  if (!detail || rights.trigger !== 'repair' || !isContactLeftToSync(question, rights)) return [];
+function contactOfRepair(memory: OrderMemory, detail: OrderDetail): ContactField[] {
   const sent = sentBefore(memory);
   const theirs = shownContact(detail);
   return contactFields.filter((field) => sent.includes(field) && theirs[field]);
 }
 
-/** The other order that the service shows for this one. `isOfShop`: the shop has it, too; else its code was changed. */
-function otherOrder(
-  { code, alike }: DesiredOrder,
-  shown: OrderDetail,
-): { code: string; isOfShop: boolean } | undefined {
-  if (!isSameCode(shown.code, code)) return { code: shown.code, isOfShop: false };
-  const found = alike.find(({ orderId }) => orderId === shown.id);
-  return found && { code: found.code, isOfShop: true };
-}
+/** The code of the other order that the service shows for this one. */
+const otherCode = ({ code, alike }: DesiredOrder, shown: OrderDetail): string | undefined =>
+  isSameCode(shown.code, code) ? alike.find(({ orderId }) => orderId === shown.id)?.code : shown.code;
 
 function firstLook({ body: { code, created_at, total_price } }: DesiredOrder): OrderRequest {
   return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };
@@ -149,8 +147,7 @@ function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, righ
 }
 
 /**
- * The deletion of an order that the shop does not have any more. An order with reviews is not deleted (promise 6). A
- * deletion is sent once.
+ * The deletion of an order that the shop does not have any more, sent once. An order with reviews is not deleted (promise 6).
  *
  * @param isClearable whether something is left to do about an order whose deletion failed.
  * @returns undefined: the order stays at the service.
@@ -173,43 +170,26 @@ export function planDeletion(
   return { requests: [{ kind: 'delete order' }], memory };
 }
 
-/** Fields that are sent empty: those that the service was sent before, and those that it shows. Refused ones are left out. */
-const toClear = (memory: OrderMemory, more: readonly string[]) =>
-  [...sentBefore(memory), ...more].filter((field) => !memory.refused.includes(field));
-
 /** One request for each body that says more than what the service accepted last. */
 function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): OrderRequest[] {
-  const posts: OrderRequest[] = [];
   let known = accepted?.body;
-  for (const body of bodies) {
-    if (known && saysNothingNew(body, known)) continue;
-    posts.push({ kind: 'post order', body });
+  return bodies.flatMap((body) => {
+    const isNew = Object.entries(body).some(([field, value]) => known?.[field as keyof OrderBody] !== value);
+    if (!isNew) return [];
     known = body;
-  }
-  return posts;
+    return [{ kind: 'post order', body }];
+  });
 }
-
-const saysNothingNew = (body: OrderBody, known: OrderBody) =>
-  Object.entries(body).every(([field, value]) => known[field as keyof OrderBody] === value);
 
 /** The shop shows no line of the order any more. */
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;
 
-/** First changes, then removals, then creations. */
-function planLines(found: SubOrderDifference, memory: OrderMemory, mayRemoveLines: boolean): PlannedRequests {
-  const removals = mayRemoveLines ? found.remove : [];
-  const requests = [...found.matched.flatMap(inParts), ...removals, ...found.create];
-  return { requests, memory: { ...memory, lines: found.links, held: found.remove.length - removals.length } };
-}
-
 /** First the values, then what is to be emptied: a service that refuses an empty value holds nothing else back. */
 function inParts(change: SubOrderDifference['matched'][number]) {
-  const { values = [], empty = [] } = Object.groupBy(Object.entries(change.body), ([, value]) =>
-    value === null ? 'empty' : 'values',
-  );
-  return [values, empty].flatMap((some) =>
-    some.length > 0 ? [{ ...change, body: Object.fromEntries(some) as typeof change.body }] : [],
+  const parts = Map.groupBy(Object.entries(change.body), ([, value]) => value === null);
+  return [parts.get(false), parts.get(true)].flatMap((some) =>
+    some ? [{ ...change, body: Object.fromEntries(some) as typeof change.body }] : [],
   );
 }
 

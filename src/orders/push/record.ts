@@ -61,8 +61,11 @@ function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
   const keptReason =
     `the service keeps ${kept.join(', ')} although the shop has none and an empty value was sent; ` +
     'clear it there by hand, then discard this dead letter';
+  const heldReason = isEmptied(order)
+    ? `the shop shows no line of the order any more, although the service has ${held} of its sub-orders; none was removed`
+    : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ${usedUp}`;
   if (kept.length > 0) found.push({ reason: keptReason, failure: 'permanent', kept });
-  if (held > 0) found.push({ reason: heldReason(order, memory), failure: 'transient', held });
+  if (held > 0) found.push({ reason: `${heldReason}. ${toAllow}`, failure: 'transient', held });
   return found;
 }
 
@@ -77,14 +80,6 @@ function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
   const shown = accepted && emptied.length > 0 ? shownOnly(order, accepted.detail, memory) : [];
   const kept = [...refused, ...shown.filter((field) => emptied.includes(field))];
   return kept.filter((field) => sent.includes(field) || isContactField(field));
-}
-
-/** Why the removals of an order's lines are not made. */
-function heldReason(order: DesiredOrder, { held }: OrderMemory): string {
-  const why = isEmptied(order)
-    ? `the shop shows no line of the order any more, although the service has ${held} of its sub-orders; none was removed`
-    : `${held} of its sub-orders are not removed although the shop does not show their lines any more: ${usedUp}`;
-  return `${why}. ${toAllow}`;
 }
 
 /** Which optional fields the service holds now, as far as we know. */
@@ -139,12 +134,10 @@ export function countsOf(
   results: readonly Result[],
   isAbsent: boolean,
 ): Counts {
-  const done = (kind: Result['request']['kind']) =>
-    new Set(
-      results.flatMap(({ request, sent }) =>
-        'lineCode' in request && request.kind === kind && sent.kind === 'done' ? request.lineCode : [],
-      ),
-    ).size;
+  const done = (kind: Result['request']['kind']) => {
+    const ofKind = results.filter(({ request, sent }) => request.kind === kind && sent.kind === 'done');
+    return new Set(ofKind.map(({ request }) => 'lineCode' in request && request.lineCode)).size;
+  };
   if (isAbsent) return results.some(({ request }) => request.kind === 'delete order') ? { orders_deleted: 1 } : {};
   if (memory.stop || !memory.accepted) return { orders_failed: 1 };
   const all: Counts = {
