@@ -1,13 +1,11 @@
-import { sql } from 'kysely';
-import { beforeEach, expect, onTestFinished, vi } from 'vitest';
-import { openWarehouse } from '../../src/warehouse/index.ts';
+import { beforeEach, expect, vi } from 'vitest';
 import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
 import { setAbsent } from '../../src/warehouse/orders/known-orders.ts';
 import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { LeaseLostError, type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { until } from '../harness/cli.ts';
 import { emptyPush, orders, orderTest as test } from '../harness/order-world.ts';
-import { createWarehouse, openTestWarehouse } from '../harness/warehouse.ts';
+import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({ code, contact, orderedAt: null });
 
@@ -37,35 +35,6 @@ test('a holder whose lease was taken over writes nothing any more', async () => 
   await expect(store.forget(first)).rejects.toThrow(LeaseLostError);
   for (const isBrokenOff of [false, true]) await store.release(first, { isBrokenOff });
   expect(await store.lease(wanted('O1'))).toHaveProperty('leasedBy');
-});
-
-test('a session that lost a planned statement, or has another one, costs no push', async () => {
-  const { url, ask } = await createWarehouse();
-  const openSession = async () => {
-    const warehouse = await openWarehouse({ url, connections: 1 });
-    onTestFinished(() => warehouse.close());
-    const store = openOrderStore(warehouse, { leaseMs: 60_000 });
-    const inSession = async (text: string) => (await sql.raw<{ name: string }>(text).execute(warehouse.db)).rows;
-    const push = async () => {
-      const leased = await store.lease(wanted('O1'));
-      if ('leasedBy' in leased) throw new Error('expected the lease');
-      await store.record(leased, emptyPush);
-    };
-    return { inSession, push };
-  };
-  // A pooler by transactions gives each statement another session.
-  const { inSession, push } = await openSession();
-  await push();
-  const [planned] = await inSession('select name from pg_prepared_statements');
-  const other = await openSession();
-  await other.inSession(`prepare "${planned?.name}" as select 'of another process'`);
-  await other.push();
-  await inSession(`deallocate all; prepare lease_orders (text, float) as select 'of an older version'`);
-  await push();
-  await inSession('discard all');
-  await push();
-  await ask('alter table sync.order_links alter failed_pushes type bigint');
-  await push();
 });
 
 test('an order whose push broke off is due, without fingerprint and lease', async () => {

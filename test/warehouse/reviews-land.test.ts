@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { beforeEach, expect, test } from 'vitest';
+import { sql } from 'kysely';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
-import { warehouseNow } from '../../src/warehouse/index.ts';
+import { openWarehouse, warehouseNow } from '../../src/warehouse/index.ts';
 import { commentsDue, commentsFailed, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../src/warehouse/reviews/land-reviews.ts';
@@ -10,7 +11,7 @@ import { notInLists, reviewColumns } from '../../src/warehouse/reviews/review-co
 import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const plausible = { start: Date.parse('2000-01-01T00:00:00Z') / 1000, end: Date.parse('2026-06-02T00:00:00Z') / 1000 };
-const { ask, warehouse } = await openTestWarehouse(2);
+const { ask, url, warehouse } = await openTestWarehouse(2);
 beforeEach(() => ask('truncate warehouse.reviews, sync.dead_letters, sync.absent_reviews'));
 
 const review = (id: unknown, more: object = {}) => ({
@@ -54,6 +55,28 @@ test('bad records of a page are kept whole until they are corrected; all others 
   await land([review(1), review(2), review(3), ...good]);
   expect(await openLetters()).toHaveLength(1);
   expect(await stored('id')).toHaveLength(100);
+});
+
+test('a session that lost a planned statement, or has another one, costs no page', async () => {
+  const openSession = async () => {
+    const session = await openWarehouse({ url, connections: 1 });
+    onTestFinished(() => session.close());
+    const inSession = async (text: string) => (await sql.raw<{ name: string }>(text).execute(session.db)).rows;
+    const landIn = async (id: number) =>
+      expect(await landPage(session, pageOf(JSON.stringify([review(id)])))).toMatchObject({ inserted: 1 });
+    return { inSession, landIn };
+  };
+  // A pooler by transactions gives each statement another session.
+  const { inSession, landIn } = await openSession();
+  await landIn(1);
+  const [planned] = await inSession('select name from pg_prepared_statements');
+  const other = await openSession();
+  await other.inSession(`prepare "${planned?.name}" as select 'of another process'`);
+  await other.landIn(2);
+  await inSession(`deallocate all; prepare land_reviews (text, float) as select 'of an older version'`);
+  await landIn(3);
+  await inSession('discard all');
+  await landIn(4);
 });
 
 test('pages that share their bad records land at once, in whatever order', async () => {

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, plannedRowsOf, rowsOf, type Warehouse, write } from '../index.ts';
+import { type Db, rowsOf, type Warehouse, write } from '../index.ts';
 import {
   alikeOrders,
   type ContactDecision,
@@ -21,16 +21,8 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
-const machine = hostname();
-
-/**
- * Orders that this process writes before write_orders.sql gets a name. With a name Postgres keeps the plan: a statement of
- * 16 orders takes 1.1 ms of processor time, without 2.1 ms. A plan that was made for tables of a few rows reads them whole.
- */
-const manyWritten = 5000;
-
 /** A new holder of a lease: machine, process, and one piece of its work. */
-const newOwner = () => `${machine}:${process.pid}:${randomUUID().slice(24)}`;
+const newOwner = () => `${hostname()}:${process.pid}:${randomUUID().slice(24)}`;
 
 /** An order that this process alone may push until the lease expires. */
 export type LeasedOrder = Readonly<{
@@ -38,7 +30,7 @@ export type LeasedOrder = Readonly<{
   token: string;
   /** As the lease left it: of a push that died before, the fingerprint is not known any more, and the order is due. */
   link: OrderLink;
-  /** Nothing was remembered of the order: it was never pushed, or was deleted at the service and forgotten. */
+  /** Nothing was remembered of the order: never pushed, or deleted at the service and forgotten. */
   isNew: boolean;
 }> & {
   /** The line links as the warehouse has them. */
@@ -89,23 +81,19 @@ export type OrderStore = ReturnType<typeof openOrderStore>;
  * @param leaseMs how long a lease lasts after it was taken or renewed, in milliseconds: longer than any request may
  *   take.
  */
-export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: number }) {
-  const { db } = warehouse;
-  let written = 0;
-  const writeOrders = (items: readonly Given[], renewForMs: number | null) => {
-    written += items.length;
-    const values = [asStorableJson(items), renewForMs];
-    if (written <= manyWritten) return areOurs(items, rowsOf(db, 'write_orders', ...values));
-    return areOurs(items, plannedRowsOf(warehouse, 'write_orders', ...values));
-  };
-  const save = openBatch((items: readonly Given[]) => writeOrders(items, leaseMs));
-  const forget = openBatch((items: readonly Given[]) =>
-    areOurs(items, rowsOf(db, 'forget_orders', asStorableJson(items))),
-  );
+export function openOrderStore({ db }: Warehouse, { leaseMs }: { leaseMs: number }) {
+  const writeOrders = (on: Db, items: readonly Given[], renewForMs: number | null) =>
+    areOurs(items, rowsOf(on, 'write_orders', asStorableJson(items), renewForMs));
+  const save = openBatch((items: readonly Given[]) => writeOrders(db, items, leaseMs));
   const record = openBatch((pushes: readonly RecordedPush[]) =>
-    pushes.every(({ deadLetters }) => deadLetters.length === 0)
-      ? writeOrders(pushes, null)
-      : recordWithDeadLetters(db, pushes),
+    db.transaction().execute(async (trx) => {
+      const ours = await writeOrders(trx, pushes, null);
+      await putDeadLetters(
+        trx,
+        pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : [])),
+      );
+      return ours;
+    }),
   );
 
   return {
@@ -114,7 +102,7 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
      *
      * @returns what is remembered of the order, or which process has the lease.
      */
-    lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(warehouse, leaseMs, wanted)),
+    lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(db, leaseMs, wanted)),
 
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
     async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
@@ -147,7 +135,10 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
       requireOurs(leased, await record({ ...leaseOf(leased), ...recordColumns(leased, push) })),
 
     /** Forgets an order that was deleted at the service. @throws LeaseLostError */
-    forget: async (leased: LeasedOrder): Promise<void> => requireOurs(leased, await forget(leaseOf(leased))),
+    async forget(leased: LeasedOrder): Promise<void> {
+      const forgotten = await rowsOf(db, 'forget_orders', JSON.stringify([leaseOf(leased)]));
+      requireOurs(leased, forgotten.length > 0);
+    },
 
     /**
      * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due;
@@ -184,20 +175,17 @@ async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<
   return isOurs;
 }
 
-type Ours = { orderCode: string };
-
 /** Which of the items are among the orders that a statement gives, because their lease is still ours. */
-async function areOurs(items: readonly Given[], ours: Promise<Ours[]>): Promise<boolean[]> {
+async function areOurs(items: readonly Given[], ours: Promise<{ orderCode: string }[]>): Promise<boolean[]> {
   const codes = new Set((await ours).map((row) => row.orderCode));
   return items.map((item) => codes.has(item.orderCode));
 }
 
-async function leaseOrders(warehouse: Warehouse, leaseMs: number, wanted: readonly WantedLease[]) {
-  const { db } = warehouse;
+async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease[]) {
   const items = wanted.map((one) => ({ ...one, token: newOwner() }));
   const renewedAtMs = performance.now();
   type Row = OrderLink & { token: string; isNew: boolean };
-  const leased = await plannedRowsOf<Row>(warehouse, 'lease_orders', JSON.stringify(items), leaseMs);
+  const leased = await rowsOf<Row>(db, 'lease_orders', JSON.stringify(items), leaseMs);
   const byToken = new Map(leased.map((row) => [row.token, row]));
   const ours = leased.map(({ orderCode }) => orderCode);
   const lines = await orderLines(db, ours);
@@ -218,15 +206,6 @@ async function leaseOrders(warehouse: Warehouse, leaseMs: number, wanted: readon
       isForgotten: forgotten.has(orderCode),
     };
     return { orderCode, token, link, ...known, isNew, renewedAtMs };
-  });
-}
-
-function recordWithDeadLetters(db: Db, pushes: readonly RecordedPush[]): Promise<boolean[]> {
-  return db.transaction().execute(async (trx) => {
-    const ours = await areOurs(pushes, rowsOf(trx, 'write_orders', asStorableJson(pushes), null));
-    const ofOurs = pushes.flatMap(({ deadLetters }, at) => (ours[at] ? deadLetters : []));
-    await putDeadLetters(trx, ofOurs);
-    return ours;
   });
 }
 
