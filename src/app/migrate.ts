@@ -3,12 +3,21 @@ import { UsageError } from '../base/errors.ts';
 import { migrateQueue } from '../queue/connection.ts';
 import { openQueues } from '../queue/index.ts';
 import { applySchedules } from '../queue/schedules.ts';
-import { dropUnion, hasPlainSchemas, isInUnion, makeUnion, ownerOf, storedBrands } from '../warehouse/bi/all-brands.ts';
+import {
+  contentsOf,
+  dropBrand,
+  dropUnion,
+  hasPlainSchemas,
+  isInUnion,
+  makeUnion,
+  moveToBrand,
+  ownerOf,
+  storedBrands,
+} from '../warehouse/bi/all-brands.ts';
 import { prepareBi } from '../warehouse/bi/bi-access.ts';
 import { connectedService, isSameAccount, queueNames } from '../warehouse/connected-service.ts';
 import { type Db, openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import { compareMigrations, migrateWarehouse } from '../warehouse/migrate.ts';
-import { contentsOf, dropBrand, moveToBrand } from '../warehouse/move-brands.ts';
 import { type Brand, configOf, placesOf } from './brands.ts';
 import type { Config, Deployment } from './config.ts';
 import { ownedBy, serviceOf } from './require-same-service.ts';
@@ -57,18 +66,17 @@ async function requireOwnSchemas(unbranded: Db, { brand, api }: Config): Promise
  * Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand.
  *
  * @param like the brand whose views say which views are made; another one if it has no schemas.
- * @returns the brands that are left out of some views, because a column has another type.
  */
-export async function completeUnion(url: string, like: string): Promise<string[]> {
+export async function completeUnion(url: string, like: string): Promise<void> {
   await using unbranded = await openWarehouse({ url, connections: 1, silenceMs: 0 });
   const { db } = unbranded;
   const stored = await storedBrands(db);
   const model = stored.includes(like) ? like : stored[0];
-  if (model === undefined) return [];
+  if (model === undefined) return;
   const areIn = await Promise.all(stored.map((brand) => isInUnion(db, brand)));
-  if (areIn.every(Boolean)) return [];
+  if (areIn.every(Boolean)) return;
   // Postgres refuses to replace a view by one with its columns in another order.
-  return await makeUnion(db, model).catch(() => dropUnion(db).then(() => makeUnion(db, model)));
+  await makeUnion(db, model).catch(() => dropUnion(db).then(() => makeUnion(db, model)));
 }
 
 /**

@@ -269,6 +269,9 @@ test('bi shows all brands, or reads only one; a role reads one or all', async ()
   await both.warehouse('drop view bi.reviews');
   expect(await both.cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringContaining('Up to date.') });
   expect(await tiers()).toEqual(expected);
+  // A column has one type: it is null for a brand that has promoted the field with another one.
+  expect(await both.cli('migrate --promote extra.tier:jsonb --brand nord')).toMatchObject({ status: 0 });
+  expect(await tiers()).toEqual(expected.map(({ brand }) => ({ brand, tier: null })));
 });
 
 test('export parquet gives each brand a folder of its own', async () => {

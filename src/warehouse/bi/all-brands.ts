@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../../base/errors.ts';
-import { brandName } from '../brand.ts';
+import { brandName, inBrand, schemas } from '../brand.ts';
 import { type ConnectedService, isSameAccount } from '../connected-service.ts';
-import { type Db, isAny, listOf, valuesOf, write } from '../index.ts';
+import { type Db, isAny, listOf, rowOf, valuesOf, write } from '../index.ts';
 
 /** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
 export async function storedBrands(db: Db): Promise<string[]> {
@@ -18,10 +18,18 @@ export async function storedBrands(db: Db): Promise<string[]> {
 /** Whether the database has the schemas of a warehouse without brands. */
 export const hasPlainSchemas = (db: Db) => isAny(db)`select where to_regclass('sync.settings') is not null`;
 
+/** A transaction that gives up soon: while a statement waits for a reader of the views, all later readers wait behind it. */
+const briefly = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
+  db.isTransaction
+    ? work(db)
+    : db.transaction().execute(async (trx) => {
+        await write(trx)`set local lock_timeout to '5s'`;
+        return work(trx);
+      });
+
 /** The stored brand whose warehouse uses this service and account. @param db of any brand, or without one. */
 export const ownerOf = (db: Db, service: ConnectedService): Promise<string | undefined> =>
-  db.transaction().execute(async (trx) => {
-    await sql.raw(setLockTimeout).execute(trx);
+  briefly(db, async (trx) => {
     for (const brand of await storedBrands(trx)) {
       const own = await listOf<ConnectedService>(trx)`
         select service_address as address, service_client as client from ${sql.table(`sync_${brand}.settings`)}
@@ -33,9 +41,6 @@ export const ownerOf = (db: Db, service: ConnectedService): Promise<string | und
 
 type View = { brand: string; name: string; comment: string | null; columns: Column[] };
 type Column = { name: string; type: string; comment: string | null };
-
-/** For one transaction. While a statement waits for a reader of the views, all later readers wait behind it. */
-const setLockTimeout = `set local lock_timeout to '5s'`;
 
 const id = pg.escapeIdentifier;
 const text = (value: string | null) => (value === null ? 'null' : pg.escapeLiteral(value));
@@ -52,18 +57,12 @@ const viewsOf = (db: Db, brands: readonly string[]) =>
     group by n.nspname, c.oid, c.relname
     order by n.nspname, c.relname`;
 
-/** The columns of some views, each name once, with the type and comment of the first view that has it. */
-function columnsOf(views: readonly View[]): Column[] {
-  const columns = new Map<string, Column>();
-  for (const one of views.flatMap((view) => view.columns)) if (!columns.has(one.name)) columns.set(one.name, one);
-  return [...columns.values()];
-}
-
-/** The select list of a view for these columns: null for a missing one. Undefined if a column has another type. */
-function selected(view: View, columns: readonly Column[]): string | undefined {
+/** The select list of a view for these columns: null for a column that it lacks, or has with another type. */
+function selected(view: View, columns: readonly Column[]): string {
   const types = new Map(view.columns.map(({ name, type }) => [name, type]));
-  if (columns.some(({ name, type }) => (types.get(name) ?? type) !== type)) return undefined;
-  return columns.map(({ name, type }) => (types.has(name) ? id(name) : `null::${type} as ${id(name)}`)).join(', ');
+  return columns
+    .map(({ name, type }) => (types.get(name) === type ? id(name) : `null::${type} as ${id(name)}`))
+    .join(', ');
 }
 
 /** Whether the views over all brands include this brand. Only `bi.reviews` is checked. */
@@ -77,47 +76,44 @@ export const isInUnion = (db: Db, brand: string) =>
  *
  * - The first column is `brand`. If a query filters by it, Postgres does not read the other brands.
  * - The role `bi_reader` may read the views.
- * - A column is null for a brand that lacks it: the brand is not migrated, or has not promoted the field.
- * - A brand is left out of a view if one of its columns has another type than in the first brand that has the column.
+ * - A column is null for a brand that lacks it, or has it with another type: the brand is not migrated, or has promoted
+ *   the field in another way.
  *
- * @param like a migrated brand. Its views say which views are made.
- * @returns the brands that are left out.
+ * @param like a migrated brand. Its views say which views are made, and first which columns.
  */
-export async function makeUnion(db: Db, like: string): Promise<string[]> {
-  if (!db.isTransaction) return db.transaction().execute((trx) => makeUnion(trx, like));
-  const brands = await storedBrands(db);
-  // Two machines may migrate at the same time.
-  await write(db)`lock table ${sql.table(`review_sync_migrations_${brands[0]}.applied`)} in share row exclusive mode`;
-  const all = await viewsOf(db, brands);
-  const statements = [
-    setLockTimeout,
-    'create schema if not exists bi',
-    `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,
-  ];
-  const leftOut = new Set<string>();
-  for (const view of all.filter(({ brand }) => brand === like)) {
-    const same = all.filter(({ brand, name }) => name === view.name && brand !== like);
-    const columns = columnsOf([view, ...same]);
-    const arms = [view, ...same].flatMap((one) => {
-      const list = selected(one, columns);
-      if (list === undefined) leftOut.add(one.brand);
-      const from = `${id(`bi_${one.brand}`)}.${id(one.name)}`;
-      return list === undefined ? [] : [`select ${text(one.brand)}::text as brand, ${list} from ${from}`];
-    });
-    const own = `bi.${id(view.name)}`;
-    statements.push(
-      `create or replace view ${own} as ${arms.join('\nunion all ')}`,
-      `comment on view ${own} is ${text(view.comment)}`,
-      `comment on column ${own}.brand is 'The brand, by which its file in BRANDS_DIR is named.'`,
-      ...columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
-    );
-  }
-  if (await isAny(db)`select from pg_roles where rolname = 'bi_reader'`) {
-    statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
-  }
-  await sql.raw(statements.join(';\n')).execute(db);
-  return [...leftOut];
-}
+export const makeUnion = (db: Db, like: string): Promise<void> =>
+  briefly(db, async (trx) => {
+    const brands = await storedBrands(trx);
+    // Two machines may migrate at the same time.
+    const lock = sql.table(`review_sync_migrations_${brands[0]}.applied`);
+    await write(trx)`lock table ${lock} in share row exclusive mode`;
+    const all = await viewsOf(trx, brands);
+    const statements = [
+      'create schema if not exists bi',
+      `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,
+    ];
+    for (const view of all.filter(({ brand }) => brand === like)) {
+      const same = [view, ...all.filter(({ brand, name }) => name === view.name && brand !== like)];
+      const every = same.flatMap((one) => one.columns);
+      // Each name once, with the type and comment of the first view that has it.
+      const columns = every.filter((one, at) => every.findIndex(({ name }) => name === one.name) === at);
+      const arms = same.map((one) => {
+        const from = `${id(`bi_${one.brand}`)}.${id(one.name)}`;
+        return `select ${text(one.brand)}::text as brand, ${selected(one, columns)} from ${from}`;
+      });
+      const own = `bi.${id(view.name)}`;
+      statements.push(
+        `create or replace view ${own} as ${arms.join('\nunion all ')}`,
+        `comment on view ${own} is ${text(view.comment)}`,
+        `comment on column ${own}.brand is 'The brand, by which its file in BRANDS_DIR is named.'`,
+        ...columns.map(({ name, comment }) => `comment on column ${own}.${id(name)} is ${text(comment)}`),
+      );
+    }
+    if (await isAny(trx)`select from pg_roles where rolname = 'bi_reader'`) {
+      statements.push('grant usage on schema bi to bi_reader', 'grant select on all tables in schema bi to bi_reader');
+    }
+    await sql.raw(statements.join(';\n')).execute(trx);
+  });
 
 /**
  * Drops the views over all brands. The views of a brand cannot be changed while these views use them.
@@ -128,11 +124,50 @@ export async function dropUnion(db: Db): Promise<void> {
   const names = await valuesOf<string>(db)`
     select format('bi.%I', relname) from pg_class where relnamespace = to_regnamespace('bi') and relkind = 'v'`;
   if (names.length === 0) return;
-  const dropping = sql.raw(`${setLockTimeout}; drop view ${names.join(', ')}`).execute(db);
+  const dropping = briefly(db, (trx) => sql.raw(`drop view ${names.join(', ')}`).execute(trx));
   await dropping.catch((cause: unknown) => {
     throw new ReviewSyncError('migration', 'The views of bi over all brands cannot be dropped', {
       cause,
       hint: 'Nothing was changed. End the session that reads them, or drop what is built on them. Then run migrate.',
     });
   });
+}
+
+/**
+ * Makes the schemas without brand those of a brand, in one transaction. Tables, views, keys and grants go along; the texts
+ * of functions name schemas, and are written again.
+ */
+export const moveToBrand = (db: Db, brand: string): Promise<void> =>
+  briefly(db, async (trx) => {
+    const renamed = schemas.map((schema) => `${schema}_${brand}`);
+    for (const schema of schemas) {
+      await write(trx)`alter schema ${sql.id(schema)} rename to ${sql.id(`${schema}_${brand}`)}`;
+    }
+    const functions = await valuesOf<string>(trx)`
+      select pg_get_functiondef(p.oid) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = any(${renamed}) and p.prokind in ('f', 'p')`;
+    for (const definition of functions) await sql.raw(inBrand(definition, brand)).execute(trx);
+  });
+
+/** What a brand's schemas hold. */
+export const contentsOf = (db: Db, brand: string) =>
+  rowOf<Record<'reviews' | 'orders' | 'deadLetters' | 'runs', number>>(db)`
+    select (select count(*)::integer from ${sql.table(`warehouse_${brand}.reviews`)}) as reviews,
+      (select count(*)::integer from ${sql.table(`sync_${brand}.order_links`)}) as orders,
+      (select count(*)::integer from ${sql.table(`sync_${brand}.dead_letters`)}) as "deadLetters",
+      (select count(*)::integer from ${sql.table(`sync_${brand}.runs`)}) as runs`;
+
+/** Drops a brand's schemas and role. @returns false if its role must stay, since something else was granted to it. */
+export async function dropBrand(db: Db, brand: string): Promise<boolean> {
+  await briefly(db, async (trx) => {
+    await dropUnion(trx);
+    for (const schema of schemas) await write(trx)`drop schema ${sql.id(`${schema}_${brand}`)} cascade`;
+    const [like] = await storedBrands(trx);
+    if (like !== undefined) await makeUnion(trx, like);
+  });
+  const dropping = write(db)`drop role if exists ${sql.id(`bi_reader_${brand}`)}`;
+  return dropping.then(
+    () => true,
+    () => false,
+  );
 }
