@@ -5,9 +5,8 @@ import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { type Manifest, monthsOf, pathOf, readManifest, writeManifest } from './manifest.ts';
+import { type Manifest, monthsOf, pathOf, readManifest, replaceFile, writeManifest } from './manifest.ts';
 import { type FileContent, textOf, writeParquet } from './parquet-file.ts';
-import { replaceFile } from './replace-file.ts';
 
 /**
  * The views of `bi` that are exported, with all their columns. All others can be computed from them: those about reviews by day, product, score
@@ -38,11 +37,11 @@ export type ExportReport = {
   tables: { table: string; files: number; rows: number; bytes: number }[];
 };
 
-/** `month`: as in BiSnapshot.months; undefined: the table has one file. `version`: see ManifestFile. */
+/** `month`: as in BiSnapshot.months; null: the table has one file. `version`: see ManifestFile. */
 type PlannedFile = {
   table: (typeof exportedTables)[number];
   path: string;
-  month: string | undefined;
+  month: string | null;
   version: string | null;
 };
 
@@ -85,13 +84,13 @@ export async function exportParquet(
     const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
     const planned = planFiles(snapshot, before);
     const current = await currentFiles(dir, planned, before);
-    const unsure = planned.map(({ path, table, month = null }) => {
+    const unsure = planned.map(({ path, table, month }) => {
       return [path, current[path] ?? { rows: 0, bytes: 0, table: table.name, month, version: null }] as const;
     });
     await writeManifest(dir, { ...(before ?? manifest), complete: false, files: Object.fromEntries(unsure) });
     for (const [index, file] of planned.entries()) {
       if (signal.aborted) throw new IncompleteError('The export was interrupted', { hint: againHint });
-      const { path, table, month = null, version } = file;
+      const { path, table, month, version } = file;
       const content = current[path] ?? (await writeRows(snapshot, dir, file));
       if (content) {
         const { rows, bytes } = content;
@@ -121,7 +120,7 @@ const againHint = 'Run this again: it goes on with what is missing.';
  */
 function planFiles({ views, timeZone, months }: BiSnapshot, before: Manifest | undefined): PlannedFile[] {
   return exportedTables.flatMap((table): PlannedFile[] => {
-    if (!table.by) return [{ table, path: pathOf(table.name), month: undefined, version: null }];
+    if (!table.by) return [{ table, path: pathOf(table.name, null), month: null, version: null }];
     const names = new Set([...months.keys(), ...(before ? monthsOf(before, table.name) : [])]);
     return [...names].sort().map((month) => {
       const parts = [views.get(table.name)?.definition, timeZone, months.get(month)];
@@ -154,12 +153,12 @@ async function writeRows(
   { table, path, month }: PlannedFile,
 ): Promise<FileContent | undefined> {
   const { name: view, by, order } = table;
-  const rows = snapshot.rows({ view, order, textOf, ...(by && month !== undefined && { month: { by, name: month } }) });
+  const rows = snapshot.rows({ view, order, textOf, ...(by && month !== null && { month: { by, name: month } }) });
   const columns = snapshot.views.get(view)?.columns ?? [];
   const target = join(dir, path);
   try {
     const first = await rows.next();
-    if (first.done && month !== undefined) return undefined;
+    if (first.done && month !== null) return undefined;
     await makeFolderWithin(dir, dirname(target));
     const batches = async function* () {
       if (!first.done) yield first.value;

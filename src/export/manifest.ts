@@ -1,10 +1,9 @@
-import { lstat, readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { type FileHandle, lstat, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { UsageError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import type { FileContent } from './parquet-file.ts';
-import { replaceFile } from './replace-file.ts';
 
 /**
  * A file of the export. `version`: of the rows of its month, the view and the time zone; null: it is written again by the
@@ -35,11 +34,11 @@ const ownPath =
 /** As Hive names the partition of null. */
 const noMonth = '__HIVE_DEFAULT_PARTITION__';
 
-/** @param month as in BiSnapshot.months; undefined: the table has one file. */
-export const pathOf = (table: string, month?: string) =>
-  month === undefined ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
+/** @param month as in BiSnapshot.months; null: the table has one file. */
+export const pathOf = (table: string, month: string | null) =>
+  month === null ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
 
-/** The months of a table for which the folder has a file. */
+/** The months of a table for which the folder has a file. Paths of others, in a manifest that somebody has changed, are none. */
 export function monthsOf({ files }: Manifest, table: string): string[] {
   const found = Object.keys(files).map((path) => ownPath.exec(path)?.groups);
   return found.flatMap((path) => (path?.table === table && path.month ? [path.month.replace(noMonth, '')] : []));
@@ -70,20 +69,9 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   }
   if (!(await lstat(path)).isFile()) throw new UsageError(`${path} is no file`);
   const manifest = parsedJson(await readFile(path, 'utf8')) as Manifest | undefined;
-  if (manifest?.format !== 'review-sync parquet export') {
-    throw new UsageError(`${path} is not the manifest of an export of review-sync`, {
+  if (manifest?.format !== 'review-sync parquet export' || manifest.formatVersion !== 1) {
+    throw new UsageError(`${path} is not the manifest of an export of this version of review-sync`, {
       hint: 'Name an empty folder. If an export was here, delete the folder or restore its manifest.json.',
-    });
-  }
-  if (manifest.formatVersion !== 1) {
-    throw new UsageError(`${path} has format version ${manifest.formatVersion}, expected 1`, {
-      hint: 'A newer version of review-sync wrote it. Use that version, or an empty folder.',
-    });
-  }
-  const foreign = Object.keys(manifest.files ?? {}).find((one) => !ownPath.test(one));
-  if (foreign !== undefined) {
-    throw new UsageError(`${path} names ${JSON.stringify(foreign)}, which no export of review-sync writes`, {
-      hint: 'Somebody else has changed it. Name an empty folder.',
     });
   }
   return manifest;
@@ -92,4 +80,23 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
 export async function writeManifest(dir: string, manifest: Manifest): Promise<void> {
   const text = `${JSON.stringify(manifest, null, 1)}\n`;
   await replaceFile(manifestPath(dir), (handle) => handle.writeFile(text));
+}
+
+/**
+ * Writes a temporary file beside `path`, whose name no reader of Parquet files takes for one, and renames it. If this
+ * process dies, the file that is there stays as it is.
+ */
+export async function replaceFile<T>(path: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
+  const temporary = join(dirname(path), `.${basename(path)}.part`);
+  // What another user of the folder put at its place, such as a link, is not followed.
+  await rm(temporary, { force: true });
+  try {
+    await using handle = await open(temporary, 'wx');
+    const written = await write(handle);
+    await handle.sync();
+    await rename(temporary, path);
+    return written;
+  } finally {
+    await rm(temporary, { force: true });
+  }
 }
