@@ -170,13 +170,12 @@ export function driftText(one: FieldDrift): string {
 }
 
 /** Undefined if no order line waits for its product. */
-export function waitingText({ waiting: { lines, orders, oldest, similar }, at }: StatusReport): string | undefined {
+export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusReport): string | undefined {
   if (!oldest) return undefined;
   const record = oneLine(`${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`);
   return (
     `${counted(lines, 'order line')} of ${counted(orders, 'order')} wait until the service is known to have the product; ` +
-    `the oldest (${record}) for ${durationText((at.getTime() - oldest.since.getTime()) / 1000)}` +
-    (similar ? oneLine(`; the service has ${similar.knownCode}, which may be ${similar.productCode}`) : '')
+    `the oldest (${record}) for ${durationText((at.getTime() - oldest.since.getTime()) / 1000)}`
   );
 }
 

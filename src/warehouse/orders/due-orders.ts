@@ -9,16 +9,15 @@ export const waitingLinesOf = sql`
   where waiting_lines is not null`;
 
 /**
- * One page of the codes of orders to push although the shop did not change them, by code:
+ * One page of the codes of orders to push although the shop did not change them, by code. In the order of the statement:
  *
  * - a push has begun and was not recorded: its process has died, or is still at it;
- * - their time has come (`due_at`): the last push failed, or is to be looked at once more;
- * - one of their lines waited for a product that the service is known to have by now;
- * - their member grade has another id at the service than was last sent, or none was known then.
+ * - the last push failed, or is to be looked at once more, and its time has come;
+ * - a line waited for a product that the service is known to have by now;
+ * - the member grade has another id at the service than was last sent.
  *
- * @param page.before instant by the warehouse's clock: what becomes due later is left to the next run, so that a walk
- *   ends.
- * @param page.isAnyTime also orders that failed before, such as for removals that were held, and whose time has not come yet.
+ * @param page.before instant by the warehouse's clock. What becomes due later is left to the next run: a walk ends.
+ * @param page.isAnyTime also orders that failed before, and whose time has not come yet.
  */
 export const dueOrders = (db: Db, page: { before: string; isAnyTime: boolean; after: string; limit: number }) =>
   valuesOf<string>(db)`
@@ -59,9 +58,8 @@ export async function recordUnreadable(
 }
 
 /**
- * Nothing is left to do for these orders, because the shop does not have them any more, or has deleted them before they
- * were ever pushed. An order that comes back is pushed again. The dead letter of a value that the service did not clear stays
- * until a person discards it: the value is still there.
+ * Nothing is left to do for these orders: the shop does not have them any more, or deleted them before they were ever
+ * pushed. The dead letter of a value that the service did not clear stays: the value is still there.
  */
 export async function settleGone(db: Db, codes: readonly string[]): Promise<void> {
   if (codes.length > 0) await rowsOf(db, 'settle_gone', codes);
@@ -72,8 +70,6 @@ export type WaitingLines = {
   orders: number;
   /** A line of the order that has waited longest; undefined if no line waits. */
   oldest: Oldest | undefined;
-  /** A code that a line waits for, and one that the service is known to have and that differs only in case. */
-  similar?: { productCode: string; knownCode: string } | undefined;
 };
 type Oldest = { orderCode: string; lineCode: string; productCode: string; since: Date };
 
@@ -84,19 +80,12 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
   const oldest = await firstOf<Oldest>(db)`
     select order_code as "orderCode", line_code as "lineCode", product_code as "productCode", waiting_since as since
     from (${waitingLinesOf}) as waiting order by waiting_since, order_code, line_code limit 1`;
-  const similar = await firstOf<WaitingLines['similar'] & object>(db)`
-    select product_code as "productCode", known.code as "knownCode" from (${waitingLinesOf}) as waiting
-    join (select product_code as code from sync.product_links) as known
-      on lower(known.code collate "default") = lower(product_code collate "default") limit 1`;
-  return { ...counts, oldest, similar };
+  return { ...counts, oldest };
 }
 
 const isWaitingForGrade = sql`user_grade_code is not null and user_grade_id is null`;
 
-/**
- * Orders whose member grade in the shop the service is not known to have, and the number of grades: their codes are the
- * shop's own texts, which may name a customer. Orders keep the grade that was sent before. Index: order_links_without_grade.
- */
+/** Orders whose member grade the service is not known to have. Index: order_links_without_grade. */
 export const waitingForGrades = (db: Db) => rowOf<{ orders: number; grades: number }>(db)`
   select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
   from sync.order_links where ${isWaitingForGrade}`;
