@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
-import { IncompleteError, UsageError } from '../base/errors.ts';
-import { type Db, isLockedOut, listOf, scalarOf, write } from './index.ts';
+import { UsageError } from '../base/errors.ts';
+import { type Db, listOf, scalarOf, write } from './index.ts';
 
 /**
- * The types of a promoted column, each with the SQL expression of its value. `field` is the JSON value, `text` the same
- * value as text. If a value does not fit the type, the expression gives null: an error in a generated column would keep
- * the review out. There is no date type: Postgres reads dates by session settings, which a generated column may not use.
+ * The types of a promoted column, each with the SQL expression of its value, from the JSON value and the same as text. A
+ * value that does not fit is null: an error in a generated column would keep the review out. There is no date type:
+ * Postgres reads dates by session settings, which a generated column may not use.
  */
 const types: Readonly<Record<string, (field: string, text: string) => string>> = {
   text: (_field, text) => text,
@@ -17,14 +17,13 @@ const types: Readonly<Record<string, (field: string, text: string) => string>> =
 };
 
 /**
- * Makes a column of `warehouse.reviews` and `bi.reviews` from a field of `extra`, in one transaction. The column is
- * generated from `extra`: Postgres fills it for stored reviews and for those that land later. The statement rewrites the
- * table under an exclusive lock.
+ * Makes a column of `warehouse.reviews` and `bi.reviews` that Postgres generates from a field of `extra`. The statement
+ * rewrites the table under an exclusive lock.
  *
  * @param promoted `extra.<field>:<type>`.
  * @returns the name of the column, and false if it is there already.
  * @throws UsageError if `promoted` has another form, the type is unknown, or a column of that name exists.
- * @throws IncompleteError if another session uses the table for longer than ten seconds.
+ * @throws DatabaseError (isLockedOut) if another session uses the table for longer than ten seconds.
  */
 export async function promoteField(db: Db, promoted: string): Promise<{ column: string; isNew: boolean }> {
   const [, column = '', type = ''] = /^extra\.([A-Za-z_][A-Za-z0-9_]{0,62}):(\w+)$/.exec(promoted) ?? [];
@@ -36,7 +35,7 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
   }
   // Neither a quote nor a backslash can be in the name.
   const value = valueOfField(`extra -> '${column}'`, `extra ->> '${column}'`);
-  const change = db.transaction().execute(async (trx) => {
+  const isNew = await db.transaction().execute(async (trx) => {
     await write(trx)`set local lock_timeout = '10s'; lock table warehouse.reviews in access exclusive mode`;
     if (await isThere(trx, column, type)) return false;
     const definition = await scalarOf<string>(trx)`select pg_get_viewdef('bi.reviews'::regclass)`;
@@ -48,12 +47,6 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
       comment on column warehouse.reviews."${column}" is ${comment}; comment on column bi.reviews."${column}" is ${comment}`;
     await sql.raw(statements).execute(trx);
     return true;
-  });
-  const isNew = await change.catch((error: unknown) => {
-    if (!isLockedOut(error)) throw error;
-    throw new IncompleteError('Another session uses warehouse.reviews for longer than ten seconds', {
-      hint: 'Nothing was changed. Run this again while no run of reviews is under way.',
-    });
   });
   return { column, isNew };
 }
@@ -68,8 +61,7 @@ async function isThere(trx: Db, column: string, type: string): Promise<boolean> 
       and not attisdropped
     order by attrelid = 'warehouse.reviews'::regclass desc`;
   const [found] = rows;
-  // The views over all brands have a column `brand`, and a warehouse may become that of a brand. In the files of `export
-  // parquet` the folder gives a column `month`.
+  // The views over all brands have a column `brand`, and the folders of `export parquet` give a column `month`.
   if (!found && !['brand', 'month'].includes(column.toLowerCase())) return false;
   if (found?.isPromoted && found.type === type) return true;
   const what = found?.isPromoted ? `is a column of type ${found.type} already` : 'is a column of reviews already';
