@@ -5,19 +5,17 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import { ReviewSyncError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import { type Db, isLockedOut, scalarOf, valuesOf, write } from './index.ts';
+import { type Db, scalarOf, valuesOf, write } from './index.ts';
 import { sessionsOnOurTables } from './lock-waits.ts';
 
 const folder = packagePath('sql', 'warehouse');
 
 /** How long a migration waits for locks. While it waits, every other statement on the table waits behind it. */
-type LockWait = { timeoutMs: number; tries: number; pauseMs: number };
-const lockWait: LockWait = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
+const lockWait = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
 
 /**
  * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the
- * same time. A migration that does not get a lock in time, or meets a deadlock, is rolled back, so that writers go on, and
- * tried again.
+ * same time. If another session is in the way, everything is rolled back, so that writers go on, and tried again.
  *
  * @returns the names of the files that were applied.
  * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, that the warehouse is of a
@@ -46,23 +44,24 @@ export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[
       });
     } catch (error) {
       if (error instanceof ReviewSyncError) throw error;
-      if (isCreatedMeanwhile(error) && attempt < 5) continue;
-      if (!file || !isLockConflict(error))
+      const isInTheWay = error instanceof pg.DatabaseError && (file ? isLocked : isCreated).includes(error.code ?? '');
+      if (isInTheWay && file && attempt === wait.tries) throw await blockedError(db, file, wait);
+      if (!isInTheWay || attempt === wait.tries)
         throw migrationError(file ? `sql/warehouse/${file}.sql failed` : 'the migrations could not be run', {
           cause: error,
           hint: 'review-sync doctor says what is broken.',
         });
-      if (attempt === wait.tries) throw await blockedError(db, file, wait);
-      await delay(wait.pauseMs);
+      await delay(file ? wait.pauseMs : 0);
     }
   }
 }
 
-/** Whether a lock of another session was in the way. A worker that pushes orders locks the same tables in another order. */
-const isLockConflict = (error: unknown) =>
-  isLockedOut(error) || (error instanceof pg.DatabaseError && error.code === '40P01');
+/** No lock in time, or a deadlock: a worker that pushes orders locks the same tables in another order. */
+const isLocked = ['55P03', '40P01'];
+/** Two machines created the bookkeeping at the same time, which fails even with `if not exists`. */
+const isCreated = ['23505', '42P06', '42P07'];
 
-/** In any other encoding one `\uXXXX` of a review or an order, such as a Korean letter, stops its run. */
+/** In any other encoding one Korean letter, as `\uXXXX`, stops its run. */
 async function requireUtf8(db: Db): Promise<void> {
   const encoding = await scalarOf<string>(db)`select current_setting('server_encoding')`;
   if (encoding === 'UTF8') return;
@@ -71,12 +70,8 @@ async function requireUtf8(db: Db): Promise<void> {
   });
 }
 
-/** How a database is made in UTF-8 on a server whose own databases have another encoding. */
+/** Also on a server whose own databases have another encoding. */
 export const createInUtf8 = `create database … encoding 'UTF8' template template0`;
-
-/** Whether two sessions created the same object at the same time, which fails even with `if not exists`. */
-const isCreatedMeanwhile = (error: unknown) =>
-  error instanceof pg.DatabaseError && ['23505', '42P06', '42P07'].includes(error.code ?? '');
 
 /** Waits while another machine migrates. Not an advisory lock, which any role of the database could hold. */
 async function lockBookkeeping(trx: Db): Promise<void> {
@@ -90,8 +85,7 @@ async function lockBookkeeping(trx: Db): Promise<void> {
 const hasBookkeeping = (db: Db) =>
   scalarOf<boolean>(db)`select to_regclass('review_sync_migrations.applied') is not null`;
 
-/** Names the sessions with an open transaction on tables of ours, the oldest first. */
-async function blockedError(db: Db, file: string, { timeoutMs, tries }: LockWait): Promise<ReviewSyncError> {
+async function blockedError(db: Db, file: string, { timeoutMs, tries }: typeof lockWait): Promise<ReviewSyncError> {
   const rows = await sessionsOnOurTables(db);
   const who = rows.length > 0 ? `: ${rows.map(({ what }) => what).join('; ')}` : '';
   const end = rows.map(({ pid }) => `select pg_terminate_backend(${pid});`).join(' ');
@@ -111,9 +105,7 @@ function migrationError(where: string, { cause, hint }: { cause?: unknown; hint:
   });
 }
 
-/**
- * What a warehouse lacks (`pending`), and what a newer version of this program applied (`newer`): names of migrations.
- */
+/** Names of migrations: what a warehouse lacks, and what a newer version of this program applied. */
 export type MigrationState = { pending: string[]; newer: string[] };
 
 /** Compares the applied migrations with sql/warehouse/, by name. Changes nothing. */
