@@ -22,10 +22,7 @@ const ourSchema = new RegExp(
   'g',
 );
 
-/**
- * The text of a statement for a brand: its schemas are `sync_<brand>`, `warehouse_<brand>`, `bi_<brand>` and
- * `review_sync_migrations_<brand>`. Values are parameters, and are never in the text.
- */
+/** The text of a statement with the schemas of a brand, such as `sync_<brand>`. Values are parameters, never in the text. */
 export const inBrand = (text: string, brand: string): string =>
   text.replaceAll(ourSchema, (schema) =>
     schema.endsWith('"') ? `${schema.slice(0, -1)}_${brand}"` : `${schema}_${brand}`,
@@ -35,8 +32,7 @@ export const inBrand = (text: string, brand: string): string =>
 export type Connections = Pick<pg.Pool, 'connect' | 'query'>;
 
 /**
- * Connections of a pool on which every statement addresses the schemas of one brand. All brands share the pool, and no
- * statement names a brand.
+ * Connections of a pool that all brands share, on which every statement addresses the schemas of one brand.
  *
  * @param most connections that the brand may hold at a time. If its tables are locked, the other brands keep the rest.
  */

@@ -16,9 +16,8 @@ export async function noteChanged(db: Db, reviewIds: readonly number[], productI
 export type TakenReview = { id: number; events: number; attempts: number };
 
 /**
- * Takes the review that is due longest, under a lease of 2, 4, 8 … minutes. A review that could not be read, or whose
- * reader died, is due again when the lease runs out. If a request takes longer, two processes read the review, which does
- * no harm.
+ * Takes the review that is due longest, under a lease of 2, 4, 8 … minutes, after which it is due again unless it was read.
+ * If a request takes longer, two processes read the review, which does no harm.
  */
 export const takeChangedReview = (db: Db) => firstOf<TakenReview>(db)`
   update sync.changed_reviews
@@ -43,7 +42,7 @@ export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<n
 
 /**
  * `waiting`: reviews that webhooks named and that are not read yet; `oldestAt`: when the first of them was named.
- * `dueSince`: since when a review is due and nobody has taken it. A review that the service fails on is not due between attempts.
+ * `dueSince`: since when a review is due and nobody has taken it.
  */
 export type InboxState = {
   waiting: number;

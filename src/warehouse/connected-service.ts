@@ -4,10 +4,7 @@ import { type Db, firstOf, listOf, scalarOf, write } from './index.ts';
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };
 
-/**
- * Whether two brands would use one account. The protocol, the port that it has anyway, a dot behind the host, slashes at
- * the end and the case of letters make no other address.
- */
+/** Whether two spellings of an address and a client are one account. The protocol makes no other address. */
 export const isSameAccount = (one: ConnectedService, other: ConnectedService): boolean =>
   one.client === other.client && plainAddress(one) === plainAddress(other);
 
@@ -45,10 +42,7 @@ export type KnownRecords = {
   reviews: { id: number; createdAt: Date }[];
 };
 
-/**
- * The three newest and the three oldest orders and reviews: somebody may have deleted the newest at the service, and a
- * service may not keep the oldest. A few rows of an index each.
- */
+/** The three newest and the three oldest orders and reviews: a service may not have the newest, or not keep the oldest. */
 export async function recordsOfAllAges(db: Db): Promise<KnownRecords> {
   const orders = sql`
     select order_id as id, order_code as code, ordered_at as "orderedAt" from sync.order_links where order_id is not null`;
@@ -61,8 +55,8 @@ export async function recordsOfAllAges(db: Db): Promise<KnownRecords> {
 }
 
 /**
- * If the warehouse has no order and no review of the service, forgets how far the service was read, and its ids of products and
- * of the catalog. If it is the same service all the same, the next runs read and push the same again.
+ * If the warehouse has no order and no review of the service, forgets how far the service was read, and its ids of
+ * products and of the catalog: the next runs read and push the same again.
  */
 export const forgetServiceUnlessKnown = (db: Db) => write(db)`
   with nothing as (

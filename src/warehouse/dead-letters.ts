@@ -18,16 +18,15 @@ export type NewDeadLetter = {
 };
 
 /**
- * The reason without values of the customer's columns (promise 9): the service may quote what it was sent. Reasons of
- * webhooks quote nothing, and their senders may name as many values as they like: masking these takes the process down.
+ * The reason without values of the customer's columns (promise 9): the service may quote what it was sent. The reason of a
+ * webhook quotes nothing, and its sender could make masking slow.
  */
 export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =>
   kind === 'webhook' ? reason : mask(reason, privateTextsOf([payload, partOf]));
 
 /**
- * Stores records that could not be synced. An open dead letter of the record gets the new reason and one attempt more. A
- * dead letter that a person has discarded stays closed until the record is synced or fails for another reason. If two
- * records have one key, the last is stored.
+ * Stores records that could not be synced. A dead letter that a person has discarded stays closed until the record is
+ * synced or fails for another reason. If two records have one key, the last is stored.
  *
  * @returns how many of these dead letters are open.
  */
@@ -70,17 +69,11 @@ export type DeadLetterGroup = {
   lastFailedAt: Date;
 };
 
-/**
- * The reason without values: quoted texts, and numbers of four digits and more (dates too). A status has three. Only the
- * beginning of a reason is compared.
- */
+/** The beginning of the reason, without quoted texts and numbers of four digits and more. A status has three. */
 const reasonWithoutValues = sql`regexp_replace(
   regexp_replace(left(reason, 2000), '"(?:[^"\\\\]|\\\\.)*"', '"…"', 'g'), '\\d{4,}[\\d.:TZ+-]*', '…', 'g')`;
 
-/**
- * Open dead letters by kind and by reason without its values; each group shows one of the reasons. The most frequent come
- * first.
- */
+/** Open dead letters by kind and by reason without its values, of which one is shown. The most frequent come first. */
 export const groupDeadLetters = (db: Db) =>
   listOf<DeadLetterGroup>(db)`
     select kind, min(reason) as reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
@@ -135,7 +128,7 @@ export type DeadLetter = {
   isDiscarded: boolean;
 };
 
-/** Without their records, which may be large. */
+/** Without their payloads, which may be large. */
 const select = (db: Db, condition: RawBuilder<unknown>) =>
   listOf<DeadLetter>(db)`
     select id, kind, key, order_code as "orderCode", reason, attempts, first_failed_at as "firstFailedAt",
@@ -157,18 +150,14 @@ export const failingKeys = async (db: Db, kind: DeadLetterKind) =>
 export const payloadOf = async (db: Db, id: number) =>
   (await valuesOf<unknown>(db)`select payload from sync.dead_letters where id = ${id}`)[0];
 
-/** The dead letters of one order and of its lines, open and resolved, the oldest first. */
+/** Those of one order and of its lines, open and resolved, the oldest first. */
 export const deadLettersOfOrder = (db: Db, code: string) => select(db, sql`order_code = ${code} order by id`);
 
 /** The dead letters of one record, open and resolved, the oldest first. */
 export const deadLettersOf = (db: Db, kind: DeadLetterKind, key: string) =>
   select(db, sql`kind = ${kind} and key = ${key} order by id`);
 
-/**
- * Closes open dead letters without syncing them. Each stays closed while its record fails for the same reason.
- *
- * @returns how many were open.
- */
+/** Closes open dead letters without syncing them. @returns how many were open. */
 export const discardDeadLetters = (db: Db, ids: readonly number[]) =>
   write(db)`
     update sync.dead_letters set resolved_at = now(), is_discarded = true

@@ -4,7 +4,7 @@ import { type Db, listOf, rowsOf, type Warehouse, write } from './index.ts';
 
 export type RecordKind = 'review' | 'review_detail' | 'order' | 'sub_order' | 'event';
 
-/** Fields of a few words each, which are compared too. A word of an unusual form is `other`, as is one word too many. */
+/** Fields whose values are compared too, a few words each. A word of an unusual form is `other`, and so are too many words. */
 const wordFields: ReadonlySet<string> = new Set(['source', 'review_type', 'status']);
 const word = /^[\p{L}\d_.-]{1,40}$/u;
 const mostKinds = 100;
@@ -23,9 +23,8 @@ type Seen = { records: number; fields: Map<string, Map<string, number>> };
 const writeEveryMs = 10_000;
 
 /**
- * Counts names and types of the fields of records as they come, no values, and adds them to `sync.field_shapes`, in which
- * bi.field_drift sees what changed. What a process saw in its last seconds is lost if it is killed, or if the warehouse is
- * down.
+ * Counts names and types of the fields of records, no values, and adds them to `sync.field_shapes`, in which bi.field_drift
+ * sees what changed. If a process is killed, or the warehouse is down, the last seconds are lost.
  */
 export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs) {
   let seen = new Map<RecordKind, Seen>();

@@ -32,10 +32,7 @@ const forgottenKept =
   'the record was masked by forget; the service keeps a value of the order that the shop cleared: ' +
   'clear it there by hand, then discard this dead letter';
 
-/**
- * Finds the records of a customer by their customer field (`user_code`) and by their order, never by another value.
- * Changes nothing.
- */
+/** Finds the records of a customer by their field `user_code` and by their order, never by another value. */
 export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
   const plain = (code: string) => sql`lower(btrim(${sql.ref(code)}, ${spaces}))`;
   // A service may show the code of a review's order in another case or without its spaces.
@@ -89,9 +86,9 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
 /**
  * Masks the records of a customer, in one transaction: reviews lose author, text, media and order; comments their
  * fields; dead letters record and reason; order lines chosen options and parcel number; orders the fingerprint, which
- * covers 16 bits of e-mail address and phone number, and no later push carries both. A push under way ends. Ratings, dates,
- * products and links stay: without the links orders would be pushed a second time. A dead letter stays open, because
- * its record is not synced, and keeps what later pushes are decided by (`other_code`, `kept`).
+ * covers 16 bits of e-mail address and phone number. No later push carries contact. Ratings, dates, products and links
+ * stay: without the links orders would be pushed a second time. A dead letter stays open, because its record is not
+ * synced, and keeps what later pushes are decided by (`other_code`, `kept`).
  *
  * @returns the records that were masked.
  */
@@ -140,7 +137,7 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
   return traces;
 }
 
-/** The number of comments, too: a service that still has the review shows one, and its comments are read again. */
+/** The number of comments, too: if a service still shows one, the comments are read again. */
 const emptied = [...Object.keys(authorColumns), 'comments_count'].map((column) => sql`${sql.ref(column)} = null`);
 
 const spaces = sql`E' \\t\\r\\n'`;

@@ -8,9 +8,8 @@ export const sessionsOnOurTables = (db: Db) => rowsOf<{ pid: number; what: strin
 const worthAWordSeconds = 5;
 
 /**
- * Looks every five seconds whether statements of review-sync wait for a lock that another session holds, such as one of
- * `vacuum full` or of a transaction left open in psql. It opens a connection for each look, because the connections of the
- * pool may all be waiting.
+ * Looks every five seconds whether statements of review-sync wait for a lock that another session holds, such as `vacuum
+ * full`. It opens a connection for each look, because the connections of the pool may all be waiting.
  *
  * @param say called with the sessions that statements wait for, once for the same ones.
  */

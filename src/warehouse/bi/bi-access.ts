@@ -4,8 +4,7 @@ import { isAny, scalarOf, statement, type Warehouse, write } from '../index.ts';
 import { recountAll } from './recount.ts';
 
 /**
- * Sets what the views of `bi` need besides the migrations: the zone in which days begin, and the role that may read
- * them.
+ * Sets the zone in which the days of `bi` begin, and the role that may read its views.
  *
  * @returns whether the role `bi_reader`, and of a brand `bi_reader_<brand>` too, can read them; false if it is missing
  *   and this user may not create it.

@@ -7,10 +7,7 @@ import { recount } from './recount.ts';
 /** A column of a view. `type`: the name of its Postgres type. */
 export type BiColumn = { name: string; type: string };
 
-/**
- * Which rows of a view: all of them, or those of one month by a column of type timestamptz. Sorted by `order`. `textOf`: an
- * SQL expression for a column of a type, whose text is read.
- */
+/** Rows of a view, perhaps of one month only. `textOf`: an SQL expression for a column of a type, whose text is read. */
 type BiSelection = {
   view: string;
   order: readonly string[];
@@ -25,10 +22,9 @@ export type BiSnapshot = Awaited<ReturnType<typeof openSnapshot>>;
 const rowsOfAFetch = 2000;
 
 /**
- * Calls `work` with one consistent state of `bi` (a transaction of isolation level repeatable read), which may be idle for
- * as long as a file takes to write. Only one process at a time does so: no other statement of ours takes this kind of
- * lock, which stops no reader and no writer of the row. Touched keys are counted first, so that the versions of months are
- * those of the rows. What is touched between the count and the snapshot gets its version with the next count.
+ * Calls `work` with one consistent state of `bi`, in a transaction that may be idle for as long as a file takes to write.
+ * Only one process at a time does so, under a lock that no other statement of ours takes. Touched keys are counted first,
+ * so that the versions of months are those of the rows. What is touched after that gets its version with the next count.
  *
  * @throws DatabaseError, see isLockedOut, while another process is at it.
  */
@@ -63,8 +59,8 @@ async function openSnapshot(trx: Db) {
     /** `definition`: a hash of the columns and of the query behind them. */
     views,
     /**
-     * A version of each month that ever had reviews, orders or deliveries. It changes when they change. By
-     * `yyyy-mm`; before our era with ` BC`; orders without a date by an empty name.
+     * A version of each month that ever had reviews, orders or deliveries, which changes when they change. By `yyyy-mm`;
+     * before our era with ` BC`; orders without a date by an empty name.
      */
     months: new Map(months.map(({ name, version }) => [name, version])),
     /** The rows, a few at a time. */
@@ -95,10 +91,7 @@ async function* readRows(
 
 const quoted = pg.escapeIdentifier;
 
-/**
- * The exact month, and around it a range that an index finds: local time does not always rise when clocks are set
- * back. `name`: digits, as in BiSnapshot.months.
- */
+/** The exact month, and around it a range that an index finds: local time falls when clocks are set back. */
 function inMonth(by: string, zone: string, name: string): string {
   if (name === '') return `${by} is null`;
   const month = `date '${name.replace(/( BC)?$/, '-01$1')}'`;

@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 import { type Db, isAny, isLockedOut, rowOf, statement, write } from '../index.ts';
 
 /**
- * Counts behind the views of bi, as of now: those of the reviews and orders that statements have touched since the last
- * count are made again from the rows (sql/warehouse/statements/recount.sql). The cost follows what changed. Waits while
- * another process counts.
+ * Makes the counts behind the views of bi that statements have touched since the last count again from the rows
+ * (sql/warehouse/statements/recount.sql). Waits while another process counts.
  *
  * @param options.atMostEveryMs does nothing if the last count is younger, or another process counts.
  */
@@ -18,7 +17,7 @@ export async function recount(db: Db, { atMostEveryMs = 0 } = {}): Promise<void>
   });
 }
 
-/** Makes all counts behind the views of bi again from the rows. Writers and readers go on meanwhile. */
+/** Makes all counts behind the views of bi again. Writers and readers go on meanwhile. */
 export const recountAll = (db: Db) => count(db, 'all');
 
 /**

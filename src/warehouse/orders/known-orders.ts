@@ -1,6 +1,6 @@
 import { type Db, isAny, listOf, rowOf, rowsOf, scalarOf, valuesOf, write } from '../index.ts';
 
-/** Bounds of creation as the shop writes instants, the end left out; and bounds of the code, the first left out. */
+/** Creation in `[from, to)`, as the shop writes instants; codes in `(afterCode, lastCode]`. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
 
 /** Orders read in one statement. */
@@ -23,21 +23,13 @@ export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<st
   }
 }
 
-/**
- * A dozen orders that the service accepted and that are not known to be gone: the three oldest, the three newest, and six
- * at even distances of time between. Only orders that were pushed since a person last said that the shop is the same.
- */
+/** A dozen orders that the service accepted and that are not known to be gone, spread over the history. */
 export const ordersOfAllAges = (db: Db) => rowsOf<{ code: string; orderedAt: Date }>(db, 'orders_of_all_ages');
 
 /** A person says that the shop is the one whose orders the warehouse remembers. */
 export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 
-/**
- * Takes over the dates of creation that differ by a second or more from the pushed ones, and touches the months of both
- * dates: `export parquet` has the sub-orders of each month in a file.
- *
- * @returns their number.
- */
+/** Takes over the dates of creation that differ by a second or more from the pushed ones. @returns their number. */
 export const setCreations = (db: Db, orders: readonly { code: string; at: string }[]) =>
   scalarOf<number>(db)`
     with moved as (
@@ -66,8 +58,7 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
 
 /**
  * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
- * them. `hasWaited`: the order has been absent for a day, and no order that fails, and has not got an id yet, has a code that the
- * service may hold for this one's: that may be the same order, renamed.
+ * them. `hasWaited`: the order has been absent for a day, and is not the same as one that fails and has no id yet, renamed.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`

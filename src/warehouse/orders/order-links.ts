@@ -1,9 +1,6 @@
 import { type Db, isAny, listOf, rowsOf, write } from '../index.ts';
 
-/**
- * Whether requests about an order may carry the customer's e-mail address and phone number; `forgotten`: never, in
- * no run; null: no push has begun yet.
- */
+/** Whether requests about an order may carry contact data; `forgotten`: never; null: no push has begun yet. */
 export type ContactDecision = 'allowed' | 'withheld' | 'forgotten' | null;
 
 /** What is remembered of an order. */
@@ -38,9 +35,8 @@ export type LineLinkRow<Content = unknown> = Readonly<{
   /** Whether we created the sub-order. Only such a one is ever deleted. */
   isOurs: boolean;
   /**
-   * The order's sub-orders just before the creation was first sent; null: it is certain what became of the creation. A
-   * link with both ids and `subOrderId` was created by one of several requests, or the response was lost: another copy
-   * may still appear.
+   * The order's sub-orders just before the creation was first sent; null: it is certain what became of the creation. With
+   * `subOrderId`, another copy may still appear: several requests were sent, or a response was lost.
    */
   idsBefore: readonly number[] | null;
   /** When the creation was written down; absent: when the link is written. */

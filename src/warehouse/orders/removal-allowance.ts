@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 import { type Db, write } from '../index.ts';
 
 /**
- * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). One statement, and the row
- * is locked: two processes never take the same. An order whose last push failed does not count as pushed: orders whose
- * removals are held back would enlarge the allowance that holds them.
+ * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). An order whose last push failed
+ * does not count as pushed: orders whose removals are held back would enlarge the allowance that holds them.
  *
  * @returns whether they may be made.
  */

@@ -2,9 +2,8 @@ import { sql } from 'kysely';
 import { type Db, rowsOf, scalarOf, write } from '../index.ts';
 
 /**
- * How far a flow has come. orders: `at` is the newest change that was read, as the shop's text to the microsecond, which a
- * Date would cut; `readTo` is when that was looked for. reviews: everything updated up to `at` has been read; `readTo` is
- * when the run began that looked.
+ * How far a flow has come. `at`: the newest change that was read; of orders as the shop's text to the microsecond, which a
+ * Date would cut. `readTo`: when a run began to look for changes.
  */
 export type Cursor = Readonly<{ at: string; readTo: string }>;
 export type Flow = 'orders' | 'reviews';
@@ -15,8 +14,8 @@ export const readCursor = async (db: Db, flow: Flow) =>
   (await scalarOf<Cursor | null>(db)`select ${columnOf(flow)} from sync.settings`) ?? undefined;
 
 /**
- * Moves `at` and `readTo` forward. Each keeps the later moment, because two runs may end in either order. A moment in the
- * future is not kept: a machine's clock was ahead.
+ * Moves `at` and `readTo` forward: two runs may end in either order. A moment in the future is not kept: a machine's clock
+ * was ahead.
  */
 export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise<void> {
   const kept = (key: keyof Cursor) => sql`${columnOf(flow)} ->> ${sql.lit(key)}`;

@@ -1,20 +1,16 @@
 import { type Db, write } from '../index.ts';
 
-/** Days that runs and their errors, resolved dead letters and captures of the overview are kept. docs/privacy.md names them. */
+/** Days that history is kept. docs/privacy.md names them. */
 const keptDays = 90;
 
 /**
- * Shortens the history, so that its size follows the shop and not the years of runs. Each reconcile
- * calls this, also one with windows that failed.
+ * Shortens the history, so that its size follows the shop and not the years of runs.
  *
- * 1. Spans of the coverage ledger that were read more than `readAgainDays` ago are deleted: younger rows of the created
- *    axis cover them again. They stay eight days longer, for reconciles that fail. The updated axis keeps only the
- *    last weeks: what was updated before is covered by creation.
- * 2. Runs of more than 90 days ago are deleted, except for the newest run of each job, and for runs
- *    whose spans are not yet read again.
- * 3. Errors of runs that ended 90 days ago are cleared.
- * 4. Dead letters that were resolved 90 days ago are deleted, except for discarded ones whose record failed since.
- * 5. Captures of the overview that are older than 90 days are deleted, except for the newest.
+ * - Spans of the coverage ledger stay eight days longer than until they are read again, for reconciles that fail. The
+ *   updated axis keeps the last weeks only: what was updated before is covered by creation.
+ * - The newest run of each job stays, and so do the runs of the spans that stay.
+ * - A discarded dead letter stays while its record fails.
+ * - The newest capture of the overview stays.
  *
  * @param readAgainDays age at which a reconcile reads a span again.
  */

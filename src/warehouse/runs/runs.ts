@@ -63,7 +63,7 @@ export type Run = {
   error: string | null;
   rights: RunRights;
   systems: RunSystems;
-  /** When a process last said that it carries the run out. */
+  /** When a process last noted that it carries the run out. */
   attendedAt: Date | null;
   /** Why that process last waited, and until when. */
   waitReason: string | null;
@@ -112,14 +112,11 @@ export async function finishRun(db: Db, id: string, end: RunEnd): Promise<boolea
 const continuedWithinMs = 7 * 86_400_000;
 
 /**
- * Since when runs of this key have done the same work. The next run of its key continues a backfill that was
- * interrupted or that had failed steps, and does not read again what was read since this moment.
+ * Since when runs of this key have done the same work: the start of the oldest run of the key, within the last seven days,
+ * that began after the newest complete one. What was read since then is not read again. A run is complete if it ended
+ * `done`, or `incomplete` for another reason than failed steps.
  *
- * It is the start of the oldest run of the key within the last seven days that began after the newest complete one. A
- * run is complete when it ends `done`, or `incomplete` for another reason than failed steps: the next run then reads
- * everything again.
- *
- * @returns undefined when there is nothing to continue. The calling run counts too, once it has begun.
+ * @returns undefined if there is nothing to continue. The calling run counts too, once it has begun.
  */
 export async function unfinishedSince(db: Db, key: string, now: Date): Promise<Date | undefined> {
   const since = new Date(now.getTime() - continuedWithinMs);
@@ -128,10 +125,10 @@ export async function unfinishedSince(db: Db, key: string, now: Date): Promise<D
 }
 
 /** JSON has null for undefined. */
-const asRun = (row: Run): Run => ({
-  ...row,
-  rights: { ...row.rights, from: row.rights.from ?? undefined, to: row.rights.to ?? undefined },
-});
+function asRun(row: Run): Run {
+  const { from, to } = row.rights;
+  return { ...row, rights: { ...row.rights, from: from ?? undefined, to: to ?? undefined } };
+}
 
 const runsWhere = async (db: Db, condition: RawBuilder<unknown>) =>
   (await listOf<Run>(db)`select * from sync.run_rows where ${condition}`).map(asRun);
@@ -158,7 +155,7 @@ export async function noteAttended(db: Db, ids: readonly string[], wait: RunWait
     where id = any(${ids}) and finished_at is null`;
 }
 
-/** Notes that this process does not carry these runs out any more. Another process that does so notes it again at once. */
+/** This process does not carry these runs out any more. Another process that does so notes it again at once. */
 export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await write(db)`update sync.runs set attended_at = 'epoch' where id = any(${ids}) and finished_at is null`;
@@ -186,17 +183,14 @@ export async function unattendedRuns(db: Db): Promise<Run[]> {
   return open.filter((run) => isUnattended(run, now));
 }
 
-/** The newest runs of all jobs; running ones come first, however long ago they began. Each half is read by its own index. */
+/** The newest runs of all jobs; open ones come first, however long ago they began. Each half is read by its own index. */
 export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   const open = await runsWhere(db, sql`"finishedAt" is null order by "startedAt" desc limit ${limit}`);
   const rest = limit - open.length;
   return [...open, ...(await runsWhere(db, sql`"finishedAt" is not null order by "startedAt" desc limit ${rest}`))];
 }
 
-/**
- * The newest run of each job that has ended, however long ago. Without those that somebody stopped, which say nothing
- * about the state of the job.
- */
+/** The newest run of each job that has ended, however long ago. One that somebody stopped says nothing, and is left out. */
 export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ended')).map(asRun);
 
 /** A run of the job that exists for this reason: one that has not ended, else the newest, however it ended. */
