@@ -8,11 +8,7 @@ const nameAuthority =
  * `{address}` in a hint stands for the variable that holds the address.
  */
 const known: readonly [pattern: RegExp, what: string | undefined, hint: string][] = [
-  [
-    /^CERT_HAS_EXPIRED/,
-    'the certificate of the server has expired',
-    'let its owner renew it; or set the clock of this machine',
-  ],
+  [/^CERT_HAS_EXPIRED/, 'the certificate of the server has expired', 'let its owner renew it; or set this clock'],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID/,
     'the certificate of the server is for another host name',
@@ -45,30 +41,18 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   ],
   [/^42501$|^NOPERM/, undefined, 'grant the user this right, or migrate and run as the same user'],
   [/^42P06$/, undefined, 'name a database without a schema of this name in {address}'],
-  [
-    /^(53100|ENOSPC)$|No space left on device/,
-    'the disk is full',
-    'free space; nothing is lost, the next run continues',
-  ],
-  [
-    /^(EACCES|EPERM|EROFS)$/,
-    'this user has no right to do that',
-    'give the user of this process the right, or name another place',
-  ],
+  [/^(53100|ENOSPC)$|No space left on device/, 'the disk is full', 'free space; the next run continues'],
+  [/^(EACCES|EPERM|EROFS)$/, 'this user has no right to do that', 'give it the right, or name another place'],
   [/^53200$|^OOM /, 'the memory of the server is full', 'give it more memory; the next run continues'],
   [
     /^53300$|remaining connection slots|too many clients|max number of clients reached/,
     'the server has no free connection',
     'raise max_connections of the server at {address}, or run fewer processes',
   ],
-  [
-    /^25006$|^READONLY/,
-    'the server is a standby or read-only',
-    'name the primary in {address}, or free its disk and end the read-only mode',
-  ],
+  [/^25006$|^READONLY/, 'the server is a standby or read-only', 'name the primary in {address}, or free its disk'],
   [/^57P0[13]$|^LOADING/, 'the server is starting or stopping', 'wait until the server at {address} is up'],
   [/^57014$/, 'the statement took too long', 'find out why: a missing index, a lock, an overloaded server'],
-  [/^40P01$/, 'two processes waited for each other', 'nothing is lost: it is tried again, or run it again'],
+  [/^40P01$/, 'two processes waited for each other', 'nothing is lost: run it again'],
   [/^55P03$/, 'another session holds a lock on the table', 'let it finish, or end that session'],
   [
     /unsupported startup parameter|^function add_job\(|^relation "scheduler"/,

@@ -33,13 +33,20 @@ export function splitRecords(body: Buffer): Buffer[] {
 }
 
 /**
- * The record as JSON that the columns can hold: Postgres has no character NUL and no half of a surrogate pair, and each
- * becomes U+FFFD; it takes no `5.0` as an integer. Undefined if the bytes are not UTF-8: nobody knows which characters
- * were meant.
+ * The record as JSON that the columns can hold, which take no `5.0` as an integer. Undefined if the bytes are not UTF-8:
+ * nobody knows which characters were meant.
  */
-export function storableRecord(bytes: Buffer): string | undefined {
-  if (!isUtf8(bytes)) return undefined;
-  return withWholeNumbers(bytes.toString()).replaceAll(escapes, (found: string, unit: string | undefined) =>
+export const storableRecord = (bytes: Buffer): string | undefined =>
+  isUtf8(bytes) ? storable(withWholeNumbers(bytes.toString())) : undefined;
+
+/** A value as JSON that jsonb accepts. */
+export const asStorableJson = (value: unknown): string => storable(JSON.stringify(value) ?? 'null');
+
+/** Postgres has no character NUL and no half of a surrogate pair: each becomes U+FFFD. */
+function storable(json: string): string {
+  // Hardly any text has such an escape, and the pattern costs as much as the rest of recording an order.
+  if (!json.includes('\\u')) return json;
+  return json.replaceAll(escapes, (found: string, unit: string | undefined) =>
     unit !== undefined && /^(?:0000|d[89a-f]..)$/i.test(unit) ? '\\ufffd' : found,
   );
 }
@@ -139,14 +146,3 @@ export const sortedJson = (value: unknown): string | undefined =>
 /** A key for a record without a key: the same for the same fields in any order, as the warehouse gives them back. */
 export const contentKey = (record: unknown): string =>
   `sha256:${hash('sha256', sortedJson(record) ?? '', 'hex').slice(0, 32)}`;
-
-/**
- * A value as JSON that jsonb accepts: NUL and lone surrogates, which jsonb refuses, become the six characters of their
- * escape.
- */
-export function asStorableJson(payload: unknown): string {
-  const json = JSON.stringify(payload) ?? 'null';
-  // Hardly any text has such an escape, and the pattern costs as much as the rest of recording an order.
-  if (!json.includes('\\u')) return json;
-  return json.replaceAll(/(?<!\\)((?:\\\\)*)\\(u(?:0000|d[89a-f][0-9a-f]{2}))/g, '$1\\\\$2');
-}

@@ -1,4 +1,3 @@
-import { domainToASCII, domainToUnicode } from 'node:url';
 import { escapeRegExp } from './escape-reg-exp.ts';
 import { withoutEntities } from './html-entities.ts';
 
@@ -28,7 +27,7 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
 
 /**
  * An at sign and a host, which may be an internationalised name, plain, percent-encoded or as xn--. The limits keep the
- * time in proportion to the length of the text, whatever it holds.
+ * time in proportion to the length of the text.
  */
 const atHost = /(?:@|%40)(?:[\p{L}\p{N}_-]|%[0-9a-f]{2}){1,255}(?:\.(?:[\p{L}\p{N}_-]|%[0-9a-f]{2}){1,255}){1,8}/giu;
 /** A character that cannot stand in front of the at sign. */
@@ -53,10 +52,7 @@ const maxMasked = 10_000;
 /** Secrets that are looked for. A record with more private texts is probably hostile: someone wants masking to be slow. */
 const maxSecrets = 1000;
 
-/**
- * Characters of a secret that are looked for. What follows them in the text is masked too: a customer's text may have
- * any length, and an expression of more than some 50,000 characters is refused.
- */
+/** Characters of a secret that are looked for. If it is longer, what follows them in the text is masked too. */
 const maxSecret = 1000;
 
 /**
@@ -103,16 +99,12 @@ function patternsOf(secret: string): RegExp[] {
 
 /** The forms in which a text may come back: unchanged, percent-encoded, form-encoded, JSON-escaped. */
 function formsOf(text: string): string[] {
-  const [, local, domain] = /^(.+)@([^@]+)$/s.exec(text) ?? [];
-  const addresses = domain === undefined ? [] : [domainToASCII(domain), domainToUnicode(domain)];
-  const plain = [text, ...addresses.filter((host) => host !== '').map((host) => `${local}@${host}`)];
-  const forms = plain.flatMap((form) => [
-    form,
-    encodeURIComponent(form.toWellFormed()),
-    new URLSearchParams({ form }).toString().slice('form='.length),
-    form.replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
-  ]);
-  return [...new Set(forms)];
+  return [
+    text,
+    encodeURIComponent(text.toWellFormed()),
+    new URLSearchParams({ text }).toString().slice('text='.length),
+    text.replaceAll(/[^\x20-\x7e]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`),
+  ];
 }
 
 function patternOf(form: string): string {
