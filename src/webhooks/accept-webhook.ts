@@ -2,15 +2,7 @@ import { contentKey, isRecord } from '../base/json-text.ts';
 import { isInboxFull, noteBrands, noteChanged, putProductRatings } from '../warehouse/changed-reviews.ts';
 import { countOpenWebhooks, putDeadLetters, resolveDeadLetters } from '../warehouse/dead-letters.ts';
 import type { Db } from '../warehouse/index.ts';
-import {
-  type EventFault,
-  integer,
-  mostEvents,
-  objectsOf,
-  type ReadEvents,
-  readEvents,
-  type SummaryEvent,
-} from './event.ts';
+import { type EventFault, integer, mostEvents, objectsOf, type ReadEvents, readEvents } from './event.ts';
 
 /** Open dead letters that webhooks may leave. What is wrong beyond these is not kept. */
 const mostDeadLetters = 200;
@@ -30,9 +22,9 @@ export type Receiver = {
 export type AcceptOutcome = { status: 200 } | { status: 422 | 503; reason: string };
 
 /**
- * Stores what a webhook says before the response: which reviews to read again, and ratings of products. Nothing else
- * of it is kept or learned. Each brand's part is stored in its own transaction. If one part is not stored, the service
- * sends the whole body again; storing a part twice does no harm. The first brand also gets the parts without a brand_id.
+ * Stores what a webhook says before the response: which reviews to read again, and ratings of products. Each brand's part
+ * is stored in its own transaction. If one part is not stored, the service sends the whole body again; storing a part
+ * twice does no harm. The first brand also gets the parts without a brand_id.
  *
  * @param idsOfOthers brand_ids of brands that are not served now; undefined: any may be. A body with one of them gets 503,
  *   after the parts of the others are stored.
@@ -48,21 +40,20 @@ export async function acceptWebhook(
   const [first] = receivers;
   if (!first) return notServed;
   if (first.brand === undefined) return storeParts(first, body);
-  const ofId = Map.groupBy<number | undefined, unknown>(body, (part) =>
-    isRecord(part) ? integer(part.brand_id) : undefined,
+  const ofId = Map.groupBy(body as unknown[], (part) => (isRecord(part) ? integer(part.brand_id) : undefined));
+  const partsOf = (ids: readonly (number | undefined)[]) => ids.flatMap((id) => ofId.get(id) ?? []);
+  const storing = receivers.map((receiver) =>
+    storeParts(receiver, partsOf(receiver === first ? [...receiver.brandIds, undefined] : receiver.brandIds)),
   );
-  const storing = receivers.map((receiver) => {
-    const ids = [...receiver.brandIds, ...(receiver === first ? [undefined] : [])];
-    return storeParts(
-      receiver,
-      ids.flatMap((id) => ofId.get(id) ?? []),
-    );
-  });
   const known = receivers.flatMap(({ brandIds }) => brandIds);
-  const others = [...ofId].filter(([id]) => id !== undefined && !known.includes(id));
-  const unknown = idsOfOthers ? others.filter(([id]) => !idsOfOthers.some((one) => one === id)) : [];
-  const heard = known.filter((id) => ofId.has(id));
-  const ends = await Promise.allSettled([...storing, noteUnknown(first.db, unknown, heard)]);
+  const others = [...ofId.keys()].filter((id) => id !== undefined && !known.includes(id));
+  const unknown = idsOfOthers ? others.filter((id) => !idsOfOthers.some((one) => one === id)) : [];
+  const noting = noteUnknown(
+    first.db,
+    unknown.map((id) => ({ key: keyOf(id), payload: partsOf([id]).slice(0, 1) })),
+    known.filter((id) => ofId.has(id)).map(keyOf),
+  );
+  const ends = await Promise.allSettled([...storing, noting]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   if (others.length > unknown.length) return notServed;
   const outcomes = ends.flatMap((end) => (end.status === 'fulfilled' && end.value ? [end.value] : []));
@@ -82,27 +73,29 @@ async function storeParts(receiver: Receiver, parts: readonly unknown[]): Promis
   return { status: 200 };
 }
 
+const keyOf = (brandId: number | undefined) => `brand_id ${brandId}`;
+
+const notOurs =
+  'no brand has this brand_id in WEBHOOK_BRAND_IDS: add it to the file of its brand, or discard this dead letter. ' +
+  'The next runs read the reviews of the events; ratings come with the next webhook';
+
 /**
- * Puts one dead letter for each unknown brand_id into the warehouse of the first brand, with its first part only.
+ * Puts one dead letter for each unknown brand_id into the warehouse of the first brand.
  *
- * @param known brand_ids that a brand has now: their dead letters close.
+ * @param known the keys of brand_ids that a brand has: their dead letters close.
  */
 async function noteUnknown(
   db: Db,
-  unknown: readonly [number | undefined, unknown[]][],
-  known: readonly number[],
+  unknown: readonly { key: string; payload: unknown }[],
+  known: readonly string[],
 ): Promise<void> {
-  const reason =
-    'no brand has this brand_id in WEBHOOK_BRAND_IDS: add it to the file of its brand, or discard this dead letter. ' +
-    'The next runs read the reviews of the events; ratings come with the next webhook';
-  const deadLetters = unknown.map(
-    ([id, parts]) => ({ kind: 'webhook', key: keyOf(id), reason, payload: parts.slice(0, 1) }) as const,
-  );
-  if (known.length > 0) await resolveDeadLetters(db, 'webhook', known.map(keyOf));
-  if (deadLetters.length > 0) await putDeadLetters(db, deadLetters.slice(0, await roomForDeadLetters(db)));
+  if (known.length > 0) await resolveDeadLetters(db, 'webhook', known);
+  if (unknown.length > 0)
+    await putFaults(
+      db,
+      unknown.map((one) => ({ ...one, reason: notOurs })),
+    );
 }
-
-const keyOf = (brandId: number | undefined) => `brand_id ${brandId}`;
 
 /**
  * Stores the events of a body in one transaction. A part that is wrong becomes a dead letter and does not affect the
@@ -126,25 +119,27 @@ export function storeEvents(
     // The same product id is another product of another brand (docs/service-facts.md). Reviews need no such check: they
     // are read with our own credentials.
     const isUncertain = brandIds.length === 0 && seen.length > 1;
-    const faults = [...read.faults, ...(isUncertain ? summaries.map((one) => faultOf(one, seen)) : [])];
-    const newest = new Map(isUncertain ? [] : summaries.map((one) => [one.id, { ...one, receivedAt }]));
+    const reason =
+      `webhooks of several brands come here (${seen.slice(0, 10).join(', ')}): ` +
+      'set WEBHOOK_BRAND_IDS to those that are yours, then retry';
+    const uncertain = isUncertain ? summaries.map(({ payload }) => ({ reason, payload })) : [];
+    const faults = [...read.faults, ...uncertain];
+    const newest = new Map(isUncertain ? [] : summaries.map(({ rating }) => [rating.id, { ...rating, receivedAt }]));
     await putProductRatings(trx, [...newest.values()]);
     await noteChanged(trx, reviews, products);
-    if (faults.length > 0) {
-      const deadLetters = faults.map((one) => ({ ...one, kind: 'webhook', key: contentKey(one.payload) }) as const);
-      await putDeadLetters(trx, deadLetters.slice(0, await roomForDeadLetters(trx)));
-    }
+    if (faults.length > 0)
+      await putFaults(
+        trx,
+        faults.map((one) => ({ ...one, key: contentKey(one.payload) })),
+      );
     return { kind: 'stored', faults };
   });
 }
 
-const roomForDeadLetters = async (db: Db) => Math.max(0, mostDeadLetters - (await countOpenWebhooks(db)));
-
-function faultOf({ brandId, id, code, ...one }: SummaryEvent, brands: readonly number[]): EventFault {
-  const reason =
-    `webhooks of several brands come here (${brands.slice(0, 10).join(', ')}): ` +
-    'set WEBHOOK_BRAND_IDS to those that are yours, then retry';
-  const product = { id, code, reviews_count: one.reviewsCount, score: one.score };
-  const meta = { meta_reviews_count: one.metaReviewsCount, meta_score: one.metaScore };
-  return { reason, payload: [{ brand_id: brandId, products: [{ ...product, ...meta }] }] };
+async function putFaults(db: Db, faults: readonly (EventFault & { key: string })[]): Promise<void> {
+  const room = Math.max(0, mostDeadLetters - (await countOpenWebhooks(db)));
+  await putDeadLetters(
+    db,
+    faults.slice(0, room).map((one) => ({ ...one, kind: 'webhook' })),
+  );
 }

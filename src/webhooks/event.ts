@@ -1,23 +1,21 @@
-import { isStorable, isTooLong, longestCode } from '../base/codes.ts';
+import { isUsableCode, longestCode } from '../base/codes.ts';
 import { counted } from '../base/counts.ts';
 import { isRecord, scalarText, usableId } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
 import type { ProductRating } from '../warehouse/changed-reviews.ts';
 
 /**
- * A review was created or updated, or the data of a product changed, its code perhaps (docs/interface.md, "Events").
+ * What a part of a body says (docs/interface.md, "Events"): a review was created or updated; the data of a product
+ * changed, its code perhaps; or a product's number of reviews and rating. `payload`: a body with this part only.
  */
-export type ChangeEvent = { kind: 'review' | 'product'; brandId: number; id: number };
-
-/** A product's number of reviews and rating. */
-export type SummaryEvent = { kind: 'summary'; brandId: number } & Omit<ProductRating, 'receivedAt'>;
-
-export type Event = ChangeEvent | SummaryEvent;
+export type Event = { brandId: number } & (
+  | { kind: 'review' | 'product'; id: number }
+  | { kind: 'summary'; rating: Omit<ProductRating, 'receivedAt'>; payload: unknown }
+);
 
 /** A part of a body that is not a valid event. `payload` is a body with this part only, for a retry. */
 export type EventFault = { reason: string; payload: unknown };
 
-/** What a body says. */
 export type ReadEvents = { events: Event[]; faults: EventFault[] };
 
 /** Events and faults that are read of one body: what is beyond them is not looked at. */
@@ -53,55 +51,57 @@ export function readEvents(body: readonly unknown[]): ReadEvents {
     if (!Array.isArray(brand.reviews) && !Array.isArray(brand.products)) {
       fault(`expected an array reviews or products, found ${counted(Object.keys(brand).length, 'other field')}`);
     }
-    for (const [list, read] of [['reviews', readReviewEvent] as const, ['products', readProduct] as const]) {
+    for (const [list, read] of [['reviews', readReview] as const, ['products', readProduct] as const]) {
       const items = brand[list];
       if (!Array.isArray(items)) continue;
       for (const item of items) {
         if (isEnough()) break;
-        const event = isRecord(item) ? read(item, brandId) : `expected an object in ${list}, found ${shownValue(item)}`;
-        if (typeof event === 'string') fault(event, { brand_id: brandId, [list]: [item] });
-        else events.push(event);
+        const part = { brand_id: brandId, [list]: [item] };
+        const event = isRecord(item) ? read(item) : `expected an object in ${list}, found ${shownValue(item)}`;
+        if (typeof event === 'string') fault(event, part);
+        else events.push(event.kind === 'summary' ? { ...event, brandId, payload: [part] } : { ...event, brandId });
       }
     }
   }
   return { events, faults };
 }
 
-function readReviewEvent(item: Item, brandId: number): ChangeEvent | string {
+function readReview(item: Item) {
   const id = usableId(item);
-  return id === undefined
-    ? `expected an integer id of a review, from 1, found ${shownValue(item.id)}`
-    : { kind: 'review', brandId, id };
+  if (id === undefined) return `expected an integer id of a review, from 1, found ${shownValue(item.id)}`;
+  return { kind: 'review', id } as const;
 }
 
 /** Postgres' greatest integer. */
 const mostReviews = 2_147_483_647;
 
-function readProduct(item: Item, brandId: number): Event | string {
+function readProduct(item: Item) {
   const id = usableId(item);
   if (id === undefined) return `expected an integer id of a product, from 1, found ${shownValue(item.id)}`;
-  if (!('reviews_count' in item) && !('score' in item)) return { kind: 'product', brandId, id };
-  const reviewsCount = integer(item.reviews_count);
-  if (reviewsCount === undefined || reviewsCount > mostReviews) {
-    return `expected an integer reviews_count, found ${shownValue(item.reviews_count)}`;
-  }
-  const numbers = { score: averageOf(item.score), metaScore: averageOf(item.meta_score) };
-  const metaCount = integer(item.meta_reviews_count) ?? null;
-  const metaReviewsCount = metaCount !== null && metaCount > mostReviews ? null : metaCount;
+  if (!('reviews_count' in item) && !('score' in item)) return { kind: 'product', id } as const;
+  const reviewsCount = countOf(item.reviews_count);
+  if (reviewsCount === null) return `expected an integer reviews_count, found ${shownValue(item.reviews_count)}`;
   const code = scalarText(item.code) || null;
-  if (isTooLong(code) || !isStorable(code ?? ''))
+  if (code !== null && !isUsableCode(code))
     return `expected a code of at most ${longestCode} bytes that Postgres can hold, found ${shownValue(code)}`;
-  return { kind: 'summary', brandId, id, code, reviewsCount, metaReviewsCount, ...numbers };
+  const metaReviewsCount = countOf(item.meta_reviews_count);
+  const scores = { score: averageOf(item.score), metaScore: averageOf(item.meta_score) };
+  return { kind: 'summary', rating: { id, code, reviewsCount, metaReviewsCount, ...scores } } as const;
+}
+
+function countOf(value: unknown): number | null {
+  const count = integer(value) ?? null;
+  return count === null || count > mostReviews ? null : count;
 }
 
 /** A whole number from 0, or the same as text: services send ids both ways. */
 export function integer(value: unknown): number | undefined {
-  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  const text = scalarText(value) ?? '';
   return /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
 /** An average of ratings; null for 0, which a service shows for a product without ratings. */
 function averageOf(value: unknown): number | null {
-  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : '';
+  const text = scalarText(value) ?? '';
   return /^-?\d{1,9}(\.\d{1,20})?$/.test(text) ? Number(text) || null : null;
 }
