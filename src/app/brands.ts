@@ -4,8 +4,8 @@ import { describeError, UsageError } from '../base/errors.ts';
 import { readEnvFile } from '../base/parse-env-file.ts';
 import { brandName } from '../warehouse/brand.ts';
 import { isSameAccount } from '../warehouse/connected-service.ts';
+import type { Environment } from './config.ts';
 import { type Config, readConfig } from './config.ts';
-import type { Environment } from './config-reader.ts';
 import { serviceOf } from './require-same-service.ts';
 
 /**

@@ -1,32 +1,146 @@
+import { CronExpressionParser } from 'cron-parser';
+import * as v from 'valibot';
 import { UsageError } from '../base/errors.ts';
 import { packagePath } from '../base/package-path.ts';
-import {
-  alertUrl,
-  baseUrl,
-  databaseUrl,
-  type Environment,
-  misspeltVariables,
-  number,
-  oneOf,
-  openReader,
-  queueUrl,
-  secretPath,
-  swallowedVariables,
-  text,
-  timeZone,
-  token,
-  wholeNumber,
-  wholeNumbers,
-} from './config-reader.ts';
+import { isTimeZone } from '../base/time/span.ts';
 
-const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What a variable holds, read from its text. The message of an issue says what was expected. */
+type Kind<T> = v.GenericSchema<string, T>;
+
+type Message = string | ((issue: v.BaseIssue<unknown>) => string);
+
+const check = (isRight: (value: string) => boolean, message: Message) => v.pipe(v.string(), v.check(isRight, message));
+
+/** Shows a wrong value: for kinds that hold no secret. */
+const withValue = (expected: string) => (issue: v.BaseIssue<unknown>) =>
+  `${expected}, found ${JSON.stringify(issue.input)}`;
+
+const text = v.string();
+
+/** The example has no password, which would be masked. */
+const address = (protocols: readonly string[], example = `${protocols[0]}//user@host:port/name`) =>
+  check((value) => {
+    const url = URL.parse(value);
+    return url !== null && protocols.includes(url.protocol) && url.hostname !== '';
+  }, `an address such as ${example}`);
+
+const postgres = ['postgres:', 'postgresql:'];
+
+/** A path that is no number would silently mean another database of a Redis. */
+const queueUrl = v.pipe(
+  address(['redis:', 'rediss:', ...postgres]),
+  v.check(
+    (value) => !/^rediss?:/.test(value) || /^(\/\d*)?$/.test(new URL(value).pathname),
+    'the number of a database behind the host of a Redis, such as redis://host:6379/0',
+  ),
+);
+
+/** `fetch` refuses an address with user and password, with a message that quotes them. */
+const httpUrl = v.pipe(
+  address(['http:', 'https:'], 'https://reviews.example.com'),
+  v.check((value) => new URL(value).username + new URL(value).password === '', 'an address without user and password'),
+);
+
+/**
+ * Paths can be added to it. Each address has one spelling, since the processes that share a token and a hold find them
+ * by it.
+ */
+const baseUrl = v.pipe(
+  httpUrl,
+  v.check((value) => !/[?#]/.test(value), 'an address without ? and #'),
+  v.transform((value) => `${new URL(value).origin}${new URL(value).pathname.replace(/\/+$/, '')}`),
+);
+
+/** Whether the value is a placeholder of an example. */
+const isPlaceholder = (value: string) => /change.?me|replace.?me|^(.)\1*$/i.test(value);
+
+/** Must not be guessable: 16 random hexadecimal digits have 64 bits. */
+const token = check(
+  (value) => value.length >= 16 && !isPlaceholder(value),
+  'at least 16 characters made at random, such as by: openssl rand -hex 24',
+);
+
+/** A part of a path that must not be guessable. */
+const secretPath = check(
+  (value) => /^[\w.~-]{16,200}$/.test(value) && !isPlaceholder(value),
+  '16 to 200 letters, digits or . _ ~ - made at random',
+);
+
+const numeric = (pattern: RegExp, expected: string) => (least: number, most: number) =>
+  v.pipe(
+    check(
+      (value) => pattern.test(value) && Number(value) >= least && Number(value) <= most,
+      withValue(`${expected} from ${least} to ${most}`),
+    ),
+    v.transform(Number),
+  );
+
+export const number = numeric(/^\d+(\.\d+)?$/, 'a number');
+export const wholeNumber = numeric(/^\d+(\.0+)?$/, 'a whole number');
+
+const wholeNumbers = v.pipe(
+  check(
+    (value) => value.split(',').every((item) => /^\s*\d{0,15}\s*$/.test(item)),
+    withValue('whole numbers separated by commas'),
+  ),
+  v.transform((value) => value.split(',').flatMap((item) => (item.trim() === '' ? [] : Number(item)))),
+);
+
+const oneOf = <const T extends string>(allowed: readonly T[]) =>
+  v.picklist(allowed, withValue(`one of ${allowed.join(', ')}`));
+
+const logLevel = oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']);
+
+const timeZone = check(isTimeZone, withValue('an IANA time zone such as Asia/Seoul'));
+
+/** Five or six fields, checked with the parser that BullMQ uses. */
+const cron = check((pattern) => {
+  if (pattern.split(/\s+/).length < 5) return false;
+  try {
+    // Some patterns can be read and name no day, such as the 31st of April. In UTC no clock change hides the next one.
+    CronExpressionParser.parse(pattern, { tz: 'UTC' }).next();
+    return true;
+  } catch {
+    return false;
+  }
+}, withValue('a cron pattern such as "*/5 * * * *" or nothing'));
 
 type Reader = ReturnType<typeof openReader>;
+
+/**
+ * Reads variables one by one. What is missing or malformed is added to `wrong`, and reading goes on, so that one
+ * reading names all of it.
+ */
+function openReader(environment: Environment, wrong: string[]) {
+  const textOf = (name: string) => environment[name]?.trim() ?? '';
+
+  function read<T, F>(name: string, kind: Kind<T>, value: string, fallback: F): T | F {
+    const result = v.safeParse(kind, value, { abortEarly: true, abortPipeEarly: true });
+    if (result.success && value !== '') return result.output;
+    const expected = result.success ? 'a text' : result.issues[0].message;
+    wrong.push(`${name} is ${value === '' ? 'missing' : 'malformed'}: expected ${expected}`);
+    return fallback;
+  }
+
+  function optional<T, F>(name: string, kind: Kind<T>, fallback: F): T | F {
+    return textOf(name) === '' ? fallback : read(name, kind, textOf(name), fallback);
+  }
+
+  return {
+    optional,
+    required: <T>(name: string, kind: Kind<T>): T => read(name, kind, textOf(name), undefined as T),
+    /** Without a value a schedule has its default; an empty value turns it off. */
+    schedule: (name: string, usual: string): string =>
+      environment[name]?.trim() === '' ? '' : optional(name, cron, usual),
+  };
+}
 
 /** What is set once, however many brands there are. */
 function deploymentOf(read: Reader) {
   const { optional, required } = read;
-  const warehouseDatabaseUrl = required('WAREHOUSE_DATABASE_URL', databaseUrl('postgres:', 'postgresql:'));
+  const warehouseDatabaseUrl = required('WAREHOUSE_DATABASE_URL', address(postgres));
   return {
     /** The folder of the brands' files (src/app/brands.ts); undefined: there are no brands. */
     brandsDir: optional('BRANDS_DIR', text, undefined),
@@ -41,7 +155,7 @@ function deploymentOf(read: Reader) {
     /** Needed for the status page; undefined: there is no page. */
     statusToken: optional('STATUS_TOKEN', token, undefined),
     webhookSecret: optional('WEBHOOK_SECRET', secretPath, undefined),
-    logLevel: logLevelOf(read),
+    logLevel: optional('LOG_LEVEL', logLevel, 'info'),
   } as const;
 }
 
@@ -87,7 +201,7 @@ function allOf(read: Reader, required = read.required) {
     webhookBrandIds: optional('WEBHOOK_BRAND_IDS', wholeNumbers, []),
     alerts: {
       /** Address for alerts; undefined: no alerts. */
-      url: optional('ALERT_WEBHOOK_URL', alertUrl, undefined),
+      url: optional('ALERT_WEBHOOK_URL', httpUrl, undefined),
       lagMinutes: optional('ALERT_LAG_MINUTES', number(1, 525_600), 60),
       deadLetters: optional('ALERT_DEAD_LETTERS', wholeNumber(1, 1_000_000_000), 10),
       /** How long an order line may wait for its product id, in days. */
@@ -96,10 +210,8 @@ function allOf(read: Reader, required = read.required) {
   } as const;
 }
 
-const logLevelOf = ({ optional }: Reader, usual = 'info') => optional('LOG_LEVEL', oneOf(logLevels), usual);
-
-const shopOf = ({ required, optional }: Reader) => ({
-  url: required('SHOP_DATABASE_URL', databaseUrl('postgres:', 'postgresql:', 'mysql:', 'mariadb:')),
+const shopOf = ({ required, optional }: Pick<Reader, 'required' | 'optional'>) => ({
+  url: required('SHOP_DATABASE_URL', address([...postgres, 'mysql:', 'mariadb:'])),
   sqlDir: optional('SHOP_SQL_DIR', text, 'sql/shop'),
   /** The zone of dates without zone in the shop's queries; undefined: the shop has no such dates. */
   timeZone: optional('SHOP_TIME_ZONE', timeZone, undefined),
@@ -112,6 +224,7 @@ export type Config = Readonly<ReturnType<typeof allOf>> & {
   /** How long a statement waits for a lock of another session; undefined: without an end. */
   readonly lockSeconds?: number | undefined;
 };
+
 /**
  * How long the status, and a command that does one brand after the other, wait for a lock, in seconds. Our own statements
  * hold their locks for less, except those that count all reviews.
@@ -146,7 +259,7 @@ export const readDeployment = (environment: Environment): Deployment => readAll(
 
 /** Some commands read no configuration, and LOG_LEVEL holds for them too. @throws UsageError as `readConfig` does. */
 export const readLogLevel = (environment: Environment, usual: string): string =>
-  readAll(environment, (read) => logLevelOf(read, usual));
+  readAll(environment, ({ optional }) => ({ level: optional('LOG_LEVEL', logLevel, usual) })).level;
 
 /** What reading the shop needs, and nothing else. @throws UsageError as `readConfig` does. */
 export const readShopConfig = (environment: Environment): ShopConfig => readAll(environment, shopOf);
@@ -156,10 +269,44 @@ function readAll<T>(environment: Environment, read: (reader: Reader) => T, brand
   const known = new Set<string>();
   const get = (values: Environment, name: string) => known.add(name) && values[name];
   const config = read(openReader(new Proxy(environment, { get }), wrong));
-  wrong.push(...misspeltVariables(Object.keys(environment), known), ...swallowedVariables(environment, known));
+  wrong.push(...unreadVariables(environment, known));
   if (wrong.length === 0) return Object.freeze(config);
   const count = wrong.length === 1 ? 'One environment variable is' : `${wrong.length} environment variables are`;
   throw new UsageError(`${count} missing or wrong:\n${wrong.map((line) => `  ${line}`).join('\n')}`, {
     hint: `Set them in ${brand === undefined ? '' : `the file ${brand}.env of BRANDS_DIR, `}the environment or .env of the working directory; ${packagePath('.env.example')} explains each one.`,
   });
+}
+
+/**
+ * A sentence for each of our variables that is set where nothing reads it: the default would apply without a word. The
+ * name is misspelt, or has another word, as `set NAME` has, or it stands within the value of another variable, which a quote
+ * that is not closed takes along. That value is not shown, it may be a secret. A variable that is set as well is not misspelt.
+ *
+ * @param known names that were read.
+ */
+function unreadVariables(environment: Environment, known: ReadonlySet<string>): string[] {
+  const missing = [...known].filter((name) => environment[name] === undefined);
+  // Shorter names are near too many others, and LOGLEVEL is read by many other programs.
+  const guessed = missing.filter((name) => name.length >= 8 && name !== 'LOG_LEVEL');
+  return Object.entries(environment).flatMap(([name, value = '']) => {
+    if (known.has(name)) {
+      const assigned = [...value.matchAll(/[A-Z][A-Z0-9_]+(?=\s*=)/g)].map(([one]) => one);
+      const why = `it is within the value of ${name}: a quote of that line is not closed, or the line has two variables`;
+      return missing.filter((one) => assigned.includes(one)).map((one) => `${one} is not read: ${why}`);
+    }
+    const written = name.toUpperCase();
+    const words = written.replaceAll('-', '_').split(/\W+/);
+    const meant = guessed.find((one) => words.includes(one) || lettersApart(written, one) <= 2);
+    return meant === undefined ? [] : [`${name} is not read: expected ${meant}`];
+  });
+}
+
+/** Letters that only one of the names has: none if two are swapped, one if one is missing, two if one is another. */
+function lettersApart(a: string, b: string): number {
+  const onlyB = [...b];
+  const onlyA = [...a].filter((letter) => {
+    const at = onlyB.indexOf(letter);
+    return at < 0 || onlyB.splice(at, 1).length === 0;
+  });
+  return onlyA.length + onlyB.length;
 }

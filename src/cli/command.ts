@@ -1,7 +1,6 @@
 import type { Command as Commander } from 'commander';
 import type { Brand } from '../app/brands.ts';
-import type { Config } from '../app/config.ts';
-import type { Environment } from '../app/config-reader.ts';
+import type { Config, Environment } from '../app/config.ts';
 import type { Logger } from '../base/log.ts';
 
 /** What a command reports, drawn in one place: as text for people, or as one JSON document with `--json`. */

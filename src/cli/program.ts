@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command as Commander, CommanderError } from 'commander';
-import type { Environment } from '../app/config-reader.ts';
+import type { Environment } from '../app/config.ts';
 import { exitStatus, ReviewSyncError } from '../base/errors.ts';
 import { mask } from '../base/mask.ts';
 import { packagePath } from '../base/package-path.ts';

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
 import { backfillReviews } from '../../../jobs/backfill-reviews.ts';
 import type { Systems } from '../../app/app.ts';
-import { wholeNumber } from '../../app/config-reader.ts';
+import { wholeNumber } from '../../app/config.ts';
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
 import { counted } from '../../base/counts.ts';

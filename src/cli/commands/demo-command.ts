@@ -7,7 +7,7 @@ import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
 import type { App } from '../../app/app.ts';
-import { wholeNumber } from '../../app/config-reader.ts';
+import { wholeNumber } from '../../app/config.ts';
 import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { readShopConfig } from '../../app/config.ts';
-import { number, wholeNumber } from '../../app/config-reader.ts';
+import { number, readShopConfig, wholeNumber } from '../../app/config.ts';
 import { counted } from '../../base/counts.ts';
 import { describeError, UsageError } from '../../base/errors.ts';
 import { isTimeZone } from '../../base/time/span.ts';
