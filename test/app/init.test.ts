@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
-import { zoneProblem } from '../../src/app/doctor/check-service.ts';
+import { checkZone } from '../../src/app/doctor/check-service.ts';
 import { completeEnvFile } from '../../src/app/init/env-file.ts';
 import { type Preset, presetFolder, readPresets, recognise } from '../../src/app/init/presets.ts';
 import { renameTables } from '../../src/shop/sql-text.ts';
@@ -86,16 +86,17 @@ test('.env gets only what it lacks, as it is read back, for its owner alone', as
   await expect(completeEnvFile(tmpdir(), [])).rejects.toThrow(`${tmpdir()} cannot be read`);
 });
 
-test.each<[date: string | null, zone: string, problem?: RegExp]>([
-  ['2026-07-01T12:00:00+09:00', 'Asia/Seoul'],
-  ['2026-07-01T12:00:00+02:00', 'Europe/Paris'],
-  ['2026-01-01T12:00:00+02:00', 'Europe/Paris', /the offset \+02:00, but Europe\/Paris has \+01:00 then/],
-  ['2026-07-01T12:00:00Z', 'Europe/Paris', /the offset \+00:00, but Europe\/Paris has \+02:00 then/],
-  [null, 'UTC'],
-  ['odd', 'UTC'],
-  ['2026-01-01T12:00:00', 'UTC'],
-])('a review of %s shows whether %s is the zone of the service', (date, zone, problem = /^$/) => {
-  expect(zoneProblem(date, zone) ?? '').toMatch(problem);
+test.each<[date: string | null, zone: string, said: RegExp]>([
+  ['2026-07-01T12:00:00+09:00', 'Asia/Seoul', /^ok: its timestamps have the offset of Asia\/Seoul$/],
+  ['2026-07-01T12:00:00+02:00', 'Europe/Paris', /^ok/],
+  ['2026-01-01T12:00:00+02:00', 'Europe/Paris', /^fault: .* the offset \+02:00, but Europe\/Paris has \+01:00 then/],
+  ['2026-07-01T12:00:00Z', 'Europe/Paris', /^fault: .* the offset \+00:00, but Europe\/Paris has \+02:00 then/],
+  [null, 'UTC', /^warning: .* no offset/],
+  ['odd', 'UTC', /^warning/],
+  ['2026-01-01T12:00:00', 'UTC', /^warning/],
+])('a review of %s shows whether %s is the zone of the service', (date, zone, said) => {
+  const { level, what } = checkZone(date, zone);
+  expect(`${level}: ${what}`).toMatch(said);
 });
 
 test('each preset has its files, and names the tables that its queries read', async () => {

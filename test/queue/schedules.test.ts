@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
-import { checkSchedules } from '../../src/app/doctor/check-queue.ts';
+import { checkSchedules } from '../../src/app/doctor/index.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { nextRun } from '../../src/queue/next-run.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isUnencrypted } from '../../src/app/doctor/unencrypted.ts';
+import { isUnencrypted } from '../../src/app/doctor/index.ts';
 
 test('only an address of another network without TLS counts as unencrypted', () => {
   const closed = [

@@ -1,12 +1,7 @@
 import { describeError, hintOf } from '../../base/errors.ts';
 import { durationText } from '../../base/time/duration.ts';
 import { localPeriod, offsetOf, parseInstant, type Second } from '../../base/time/span.ts';
-import {
-  MalformedResponseError,
-  type ReviewApi,
-  type ReviewOverview,
-  UnavailableError,
-} from '../../review-api/index.ts';
+import { MalformedResponseError, type ReviewApi, type ReviewOverview } from '../../review-api/index.ts';
 import { type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 type ServiceCheck = { api: ReviewApi; timeZone: string; now: () => Date };
@@ -29,7 +24,7 @@ export async function checkService({ api, timeZone, now }: ServiceCheck): Promis
         'run review-sync doctor again once there is a review';
       return [...findings, warning(what, hint)];
     }
-    findings.push(checkZone(overview, timeZone));
+    findings.push(checkZone(newest, timeZone));
     findings.push(...(await inTime(checkPages(api, last, timeZone))));
     return [...findings, ...checkCache(api)];
   } catch (error) {
@@ -50,25 +45,16 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
   return warning(`its clock differs from ours ${offset}; nothing is lost, watermarks follow the data`, hint);
 }
 
-/** The offset that a timestamp of the service shows; undefined if it has none. */
-const offsetShown = (timestamp: string | null): string | undefined =>
-  /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
-
-/** A sentence if the service's timestamps have another offset than REVIEW_API_TIME_ZONE. */
-export function zoneProblem(timestamp: string | null, timeZone: string): string | undefined {
-  const shown = offsetShown(timestamp);
+/** Whether a timestamp of the service has the offset of REVIEW_API_TIME_ZONE. */
+export function checkZone(timestamp: string | null, timeZone: string): Finding {
+  const shown = /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
   const at = parseInstant(timestamp);
-  if (shown === undefined || at === undefined) return undefined;
+  if (shown === undefined || at === undefined)
+    return warning('its timestamps have no offset', 'ask the service’s makers');
   const then = offsetOf(at, timeZone);
-  if (shown === then) return undefined;
-  return `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
-}
-
-function checkZone({ last_review_created_at: newest }: ReviewOverview, timeZone: string): Finding {
-  if (offsetShown(newest) === undefined) return warning('its timestamps have no offset', 'ask the service’s makers');
-  const problem = zoneProblem(newest, timeZone);
-  if (problem === undefined) return ok(`its timestamps have the offset of ${timeZone}`);
-  return fault(problem, 'set REVIEW_API_TIME_ZONE to the zone of the service');
+  if (shown === then) return ok(`its timestamps have the offset of ${timeZone}`);
+  const what = `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
+  return fault(what, 'set REVIEW_API_TIME_ZONE to the zone of the service');
 }
 
 /** Lists the second of the newest review in the configured zone: the review must be there, on a page of at most 100. */
@@ -96,7 +82,5 @@ function serviceHint(error: unknown): string {
   if (error instanceof MalformedResponseError) {
     return 'REVIEW_API_BASE_URL may name a web site, or a proxy that responds in place of the service';
   }
-  const hint = hintOf(error, 'REVIEW_API_BASE_URL');
-  if (hint === undefined && error instanceof UnavailableError) return 'check whether the service is up, and its log';
-  return hint ?? 'read the error of the service';
+  return hintOf(error, 'REVIEW_API_BASE_URL') ?? 'check whether the service is up, and its log';
 }

@@ -67,12 +67,12 @@ const codeText = (code: string) =>
     ? JSON.stringify(code)
     : `a text of ${code.length} characters`;
 
-/** Midnight of each zone is at a quarter of an hour in UTC. */
-const isMidnight = (date: string) => /T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(date);
-
-/** Whether a date may be the end of the day of a change, as docs/connecting.md dates a day without a time. */
+/**
+ * Whether a date may be the end of the day of a change, as docs/connecting.md dates a day without a time: midnight of some
+ * zone, a quarter of an hour in UTC, at most a day ahead.
+ */
 const isEndOfToday = (date: string, now: string) =>
-  isMidnight(date) && Date.parse(date) <= Date.parse(now) + 24 * 3_600_000;
+  /T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(date) && Date.parse(date) <= Date.parse(now) + 24 * 3_600_000;
 
 /** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
 const aheadMs = 60_000;
@@ -110,19 +110,14 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
   });
 }
 
-/** The end of a day that is dated without a time. */
-const nextDay: Readonly<Record<SqlDialect, string>> = {
-  postgres: "<day> + interval '1 day'",
-  mysql: 'cast(<day> + interval 1 day as datetime)',
-};
-
 /** The next step for a wrong date: how the query says the zone of a date that has none, or the end of a day. */
 const correctZone = (name: string, dialect: SqlDialect) =>
-  `correct the rows; select ${nextDay[dialect]} for a day without its time; or say the zone: ` +
-  (dialect === 'postgres'
-    ? `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
-    : 'SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
-      `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`);
+  dialect === 'postgres'
+    ? `correct the rows; select <day> + interval '1 day' for a day without its time; or say the zone: ` +
+      `<expression> at time zone '<zone in which the shop writes it>' as ${name}`
+    : 'correct the rows; select cast(<day> + interval 1 day as datetime) for a day without its time; or say the zone: ' +
+      'SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
+      `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`;
 
 /** New orders that are looked for in the change feed. */
 const newestOrders = 50;
@@ -146,7 +141,6 @@ export async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], no
   const what =
     `changed_orders.sql does not show ${missing.length} of the newest ${counted(recent.length, 'order')}, such as ` +
     `order ${missing[0]?.order.code}: new orders wait for the next sync reconcile`;
-  return [
-    warning(what, 'add a branch that selects the date of creation, and see whether all its dates are in one zone'),
-  ];
+  const hint = 'add a branch that selects the date of creation, and see whether all its dates are in one zone';
+  return [warning(what, hint)];
 }

@@ -6,15 +6,15 @@ import { packagePath } from '../../base/package-path.ts';
 import { readCatalogRows } from '../../orders/catalog/sync-catalog.ts';
 import { desiredOrder } from '../../orders/plan/desired-order.ts';
 import type { ShopFacts } from '../../shop/driver.ts';
+import type { QueryCost } from '../../shop/explain-queries.ts';
 import type { Shop } from '../../shop/index.ts';
 import { keylessAtMost, type RawOrder } from '../../shop/orders.ts';
 import { type QueryName, type RawRow, type Read, readCategory, readOrder, readUserGrade } from '../../shop/rows.ts';
 import { isShopCancelled } from '../../shop/shop-errors.ts';
 import type { NewDeadLetter } from '../../warehouse/dead-letters.ts';
 import type { CatalogKind } from '../../warehouse/orders/catalog-links.ts';
-import { checkQueryCosts } from './check-query-costs.ts';
 import { checkDates, checkNewOrders, checkStatuses, checkSums } from './check-shop-values.ts';
-import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
+import { applying, type Finding, failed, fault, inTime, ok, warning } from './finding.ts';
 
 /**
  * Checks the rights, every query against the contract, and a sample of the orders, read as a run reads them. It names what
@@ -39,7 +39,7 @@ export async function checkShop(shop: Shop, sqlDir: string): Promise<Finding[]> 
       ...(await checkCatalog(shop, 'user_grades', 'user_grade', readUserGrade)),
     ];
   } catch (error) {
-    return [databaseFault('cannot be used', error, 'SHOP_DATABASE_URL')];
+    return [failed(error, 'SHOP_DATABASE_URL', 'cannot be used')];
   }
 }
 
@@ -85,7 +85,7 @@ async function guarded(file: string, check: () => Promise<Finding[]>): Promise<F
     const hint = error instanceof ReviewSyncError ? error.hint : undefined;
     if (hint !== undefined || error instanceof UsageError)
       return [fault(describeError(error), hint ?? `correct ${file}`)];
-    return [databaseFault(`${file} could not be run`, error, 'SHOP_DATABASE_URL')];
+    return [failed(error, 'SHOP_DATABASE_URL', `${file} could not be run`)];
   }
 }
 
@@ -139,11 +139,22 @@ function checkRows(orders: readonly RawOrder[]): Finding[] {
   ];
 }
 
-/** Looks at all rows of orders.sql: in a large shop that is not possible within 30 s. */
+/** Rows that no run may find, with an example; only keys are shown, not values of customers. */
 async function keylessOrders(shop: Shop): Promise<Finding[]> {
   try {
-    return keylessRows(await shop.keylessOrders());
+    const rows = await shop.keylessOrders();
+    const [example] = rows.flatMap((row) => {
+      const read = readOrder(row);
+      const name = isUsableCode(row.code)
+        ? `order ${row.code}`
+        : `an order created at ${row.created_at ?? 'an unknown time'}`;
+      return 'fault' in read ? `${read.fault} (${name})` : [];
+    });
+    if (example === undefined) return [];
+    const howMany = `${rows.length === keylessAtMost ? 'at least ' : ''}${counted(rows.length, 'row')}`;
+    return [warning(`orders.sql: ${howMany} that runs may not find, such as: ${example}`, correctOrLeaveOut)];
   } catch (error) {
+    // All rows are looked at: in a large shop that is not possible within 30 s.
     if (!isShopCancelled(error)) throw error;
     const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
     return [warning(what, 'run the query by hand with: where code is null')];
@@ -166,22 +177,6 @@ function misfits(file: string, found: readonly NewDeadLetter[], others: number):
   });
 }
 
-/** Rows that no run may find, with an example; only keys are shown, not values of customers. */
-function keylessRows(rows: readonly RawRow[]): Finding[] {
-  const [example] = rows.flatMap((row) => {
-    const read = readOrder(row);
-    return 'fault' in read ? { row, reason: read.fault } : [];
-  });
-  if (!example) return [];
-  const { row, reason } = example;
-  const name = isUsableCode(row.code)
-    ? `order ${row.code}`
-    : `an order created at ${row.created_at ?? 'an unknown time'}`;
-  const howMany = `${rows.length === keylessAtMost ? 'at least ' : ''}${counted(rows.length, 'row')}`;
-  const what = `orders.sql: ${howMany} that runs may not find, such as: ${reason} (${name})`;
-  return [warning(what, correctOrLeaveOut)];
-}
-
 const checkCatalog = <T extends { code: string }>(
   shop: Shop,
   name: 'categories' | 'user_grades',
@@ -199,3 +194,41 @@ const checkCatalog = <T extends { code: string }>(
 
 const isFine = (file: string, rows: readonly unknown[]) =>
   ok(`${file} fits the contract: ${counted(rows.length, 'row')}, all right`);
+
+/** A statement that takes longer than this reads more than it needs, whatever its plan says. */
+const slowSeconds = 5;
+
+/**
+ * Explains and times each statement that runs send to the shop: which file reads a whole table, what it costs, what
+ * helps.
+ */
+export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
+  const costs = await shop.queryCosts();
+  if (costs.length === 0) return [];
+  // One for each file: its statements fail for the same reason.
+  const unexplained = new Map(costs.flatMap(({ file, unexplained: why }) => (why ? [[file, why]] : [])));
+  const findings = [
+    ...costs.flatMap(costFinding),
+    ...[...unexplained].map(([file, why]) =>
+      warning(
+        `it is unknown whether ${file}.sql reads a large table as a whole: ${why}`,
+        'run explain on the query by hand, with a condition on its key, as a user who may read all its tables',
+      ),
+    ),
+  ];
+  if (findings.length > 0) return findings;
+  const list = costs.map(({ purpose, seconds = 0 }) => `${(seconds * 1000).toFixed(0)} ms to ${purpose}`).join(', ');
+  return [ok(`no statement reads a large table as a whole: ${list}`)];
+}
+
+function costFinding({ file, purpose, seconds, scans }: QueryCost): Finding[] {
+  if (scans.length === 0 && seconds !== undefined && seconds < slowSeconds) return [];
+  const tables = scans.map(({ table, rows }) => (rows === undefined ? table : `${table} (${counted(rows, 'row')})`));
+  const does = scans.length > 0 ? `reads the whole of ${tables.join(' and ')}` : 'takes long';
+  const hint =
+    scans.map((scan) => scan.remedy).join('; ') ||
+    'run explain analyze on the query with a condition on its key, and see what it reads';
+  const what = `${file}.sql ${does} to ${purpose}:`;
+  if (seconds !== undefined) return [warning(`${what} ${seconds.toFixed(3)} s today`, hint)];
+  return [fault(`${what} more than 30 s, or than a limit of the database; then it is cancelled`, hint)];
+}

@@ -3,7 +3,7 @@ import type { Warehouse } from '../../warehouse/index.ts';
 import { createInUtf8 } from '../../warehouse/migrate.ts';
 import { biTimeZone, readWarehouseFacts, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
 import { drift } from '../alert-rules.ts';
-import { applying, databaseFault, type Finding, fault, inTime, ok, warning } from './finding.ts';
+import { applying, type Finding, failed, fault, inTime, ok, warning } from './finding.ts';
 
 const variable = 'WAREHOUSE_DATABASE_URL';
 
@@ -13,7 +13,7 @@ const oldestVersion = 14;
 /** Version, rights and migrations. Changes nothing. */
 export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Promise<Finding[]> {
   const facts = await inTime(readWarehouseFacts(warehouse)).catch((error: unknown) =>
-    databaseFault('cannot be used', error, variable),
+    failed(error, variable, 'cannot be used'),
   );
   if ('level' in facts) return [facts];
   const { version, user, encoding, pending, newer, otherOwners, isReadOnly, mayCreateSchemas, mayCreateTemporary } =

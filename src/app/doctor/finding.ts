@@ -19,18 +19,15 @@ export const applying = (
   rules: readonly (readonly [applies: boolean, what: string, hint: string])[],
 ): Finding[] => rules.flatMap(([applies, what, hint]) => (applies ? [level(what, hint)] : []));
 
-/** A fault of a database, with the driver's error. @param variable the environment variable that names the database. */
-export function databaseFault(doing: string, error: unknown, variable: string): Finding {
-  const hint = isMissing(error)
-    ? 'a table or column is missing: restore it, or restore the warehouse from a backup'
-    : (hintOf(error, variable) ?? `check whether ${variable} names the right server`);
-  return fault(`${doing}: ${describeError(error)}`, hint);
+/**
+ * A fault of a system that failed.
+ *
+ * @param variable the environment variable with its address. @param doing what failed, if the error does not say so.
+ */
+export function failed(error: unknown, variable?: string, doing?: string): Finding {
+  const otherwise = variable === undefined ? 'read the error' : `check whether ${variable} names the right server`;
+  return fault(`${doing ? `${doing}: ` : ''}${describeError(error)}`, hintOf(error, variable) ?? otherwise);
 }
-
-/** SQLSTATE of a table, column or schema that does not exist. */
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error &&
-  (('code' in error && ['42P01', '42703', '3F000'].includes(String(error.code))) || isMissing(error.cause));
 
 /** A person waits for `doctor`. */
 const mostMs = 8000;

@@ -1,8 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { describeError, hintOf, type UsageError } from '../../base/errors.ts';
+import type { UsageError } from '../../base/errors.ts';
 import { isLoopback } from '../../base/is-loopback.ts';
+import { evictionPolicy } from '../../queue/connection.ts';
 import { openQueues, type Queues } from '../../queue/index.ts';
-import type { Schedule } from '../../queue/schedules.ts';
+import { lateMs, plannedRuns, type Schedule } from '../../queue/schedules.ts';
 import { openReviewApi } from '../../review-api/index.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import { queueNames } from '../../warehouse/connected-service.ts';
@@ -16,12 +17,10 @@ import type { Config, ShopConfig } from '../config.ts';
 import { otherServiceProblem, serviceOf, sharedSession, shortLimits } from '../require-same-service.ts';
 import { otherShopProblem } from '../require-same-shop.ts';
 import { differingSystems, systemsOf } from '../run-rights.ts';
-import { checkQueue, checkSchedules } from './check-queue.ts';
 import { checkService } from './check-service.ts';
 import { checkShop } from './check-shop.ts';
 import { checkWarehouse } from './check-warehouse.ts';
-import { applying, type Finding, fault, inTime, ok, warning, withClosing } from './finding.ts';
-import { isUnencrypted } from './unencrypted.ts';
+import { applying, type Finding, failed, fault, inTime, ok, warning, withClosing } from './finding.ts';
 
 type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
@@ -43,7 +42,7 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
         const findings = await checkWarehouse(warehouse, config.api.timeZone);
         if (findings.some(({ level }) => level === 'fault')) return findings;
         const problem = await otherServiceProblem(db, config.api).catch(() => undefined);
-        return [...findings, ...(problem ? [asFault(problem)] : []), ...(await runsOfOthers(db, config))];
+        return [...findings, ...(problem ? [failed(problem)] : []), ...(await runsOfOthers(db, config))];
       }),
       inArea('shop', () =>
         withClosing(openShop({ ...config.shop, connections: 3 }), async (shop) => {
@@ -53,13 +52,13 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
         }),
       ),
       inArea('service', async () => {
-        const { timeZone } = config.api;
-        const now = () => new Date();
         // Without a warehouse the check needs a token of its own.
         const state = await inTime(sessionState(db, serviceOf(config.api))).catch(() => undefined);
         const session = state && sharedSession(db, config.api);
         const opened = openReviewApi({ ...config.api, session, ...shortLimits });
-        const findings = await withClosing(opened, (api) => checkService({ api, timeZone, now }));
+        const findings = await withClosing(opened, (api) =>
+          checkService({ api, timeZone: config.api.timeZone, now: () => new Date() }),
+        );
         const issues = state ? tokenRefused({ session: state }) : [];
         return [...findings, ...issues.map(({ what, hint }) => warning(what, hint))];
       }),
@@ -67,7 +66,7 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
         (opened) => withClosing(opened, () => queue(opened, schedules)),
         (error: unknown) => {
           const address = config.queueUrl === url ? 'WAREHOUSE_DATABASE_URL' : 'QUEUE_URL';
-          return [{ area: 'queue' as const, ...asFault(error, address) }];
+          return [{ area: 'queue' as const, ...failed(error, address) }];
         },
       ),
     ]);
@@ -78,16 +77,16 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
 /** What the warehouse says of the shop. What is wrong with the warehouse is said in its own area. */
 async function checkPushedOrders(shop: Shop, db: Db): Promise<Finding[]> {
   const problem = await otherShopProblem({ shop, db });
-  if (problem) return [asFault(problem)];
+  if (problem) return [failed(problem)];
   const { hash, changedAt } = await orderQueriesState(db);
   const isChanged = changedAt !== null || (hash !== null && hash !== (await shop.orderQueriesHash()));
-  return isChanged ? [warning(queriesChanged, queriesChangedHint)] : [];
+  return applying(warning, [[isChanged, queriesChanged, queriesChangedHint]]);
 }
 
 /** What can be said of the shop while other variables are missing or wrong. @param wrong what `readConfig` throws. */
 export async function diagnoseShop(shop: ShopConfig, wrong: UsageError): Promise<Diagnosis> {
   const parts = await Promise.all([
-    inArea('configuration', async () => [asFault(wrong), ...(await checkEnvFile('.env'))]),
+    inArea('configuration', async () => [failed(wrong), ...(await checkEnvFile('.env'))]),
     inArea('shop', () =>
       withClosing(openShop({ ...shop, connections: 3 }), (opened) => checkShop(opened, shop.sqlDir)),
     ),
@@ -113,34 +112,22 @@ async function openOurQueues(config: Config, db: Db): Promise<Queues> {
 }
 
 async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diagnosis> {
-  const findings = await check().catch((error: unknown) => [asFault(error)]);
+  const findings = await check().catch((error: unknown) => [failed(error)]);
   return findings.map((finding) => ({ area, ...finding }));
 }
 
-/** @param address the variable with the address of the system that failed. */
-function asFault(error: unknown, address?: string): Finding {
-  return fault(describeError(error), hintOf(error, address) ?? 'read the error');
-}
-
-function checkConfiguration({
-  statusToken,
-  host,
-  api,
-  shop,
-  warehouseDatabaseUrl,
-  queueUrl,
-  schedules,
-}: Config): Finding[] {
+function checkConfiguration(config: Config): Finding[] {
+  const { host, warehouseDatabaseUrl, queueUrl } = config;
   const addresses = {
-    SHOP_DATABASE_URL: shop.url,
+    SHOP_DATABASE_URL: config.shop.url,
     WAREHOUSE_DATABASE_URL: warehouseDatabaseUrl,
-    QUEUE_URL: queueUrl === warehouseDatabaseUrl ? '' : queueUrl,
-    REVIEW_API_BASE_URL: api.baseUrl,
+    ...(queueUrl !== warehouseDatabaseUrl && { QUEUE_URL: queueUrl }),
+    REVIEW_API_BASE_URL: config.api.baseUrl,
   };
-  const unencrypted = Object.entries(addresses).filter(([, address]) => address !== '' && isUnencrypted(address));
+  const unencrypted = Object.entries(addresses).filter(([, address]) => isUnencrypted(address));
   const findings = applying(warning, [
     [
-      !isLoopback(host) && statusToken !== undefined,
+      !isLoopback(host) && config.statusToken !== undefined,
       `HOST is ${host}: the status page can be reached from outside`,
       'put a proxy with TLS in front of it',
     ],
@@ -150,7 +137,7 @@ function checkConfiguration({
       'use https; add sslmode=require (Postgres) or ssl=true (MySQL), or use rediss:// (Redis)',
     ],
     [
-      schedules.reconcile === '',
+      config.schedules.reconcile === '',
       'SCHEDULE_RECONCILE is empty: missed changes and deletions stay unseen, and old rows of the schema sync stay',
       'leave it at 30 4 * * *, or run review-sync sync reconcile daily',
     ],
@@ -158,13 +145,29 @@ function checkConfiguration({
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 
+/**
+ * Whether an address leads over a foreign network without TLS. Addresses of this machine, private networks
+ * and names without a domain, as containers have, do not count.
+ */
+export function isUnencrypted(address: string): boolean {
+  const { protocol, hostname, searchParams } = new URL(address);
+  const ssl = searchParams.get('ssl') ?? '';
+  const mode = searchParams.get('sslmode') ?? '';
+  if (protocol === 'rediss:' || protocol === 'https:') return false;
+  if (['true', '1', 'no-verify'].includes(ssl) && protocol !== 'redis:') return false;
+  if (protocol.startsWith('postgres') && !['', 'disable', 'allow'].includes(mode)) return false;
+  const host = hostname.replaceAll(/[[\]]/g, '').toLowerCase();
+  if (!/[.:]/.test(host) || /\.(local|internal|localhost)$/.test(host)) return false;
+  if (host.includes(':')) return !/^(::1$|f[cd][0-9a-f]{2}:|fe80:)/.test(host);
+  return !/^[\d.]+$/.test(host) || !/^(127\.|10\.|192\.168\.|169\.254\.|172\.(1[6-9]|2\d|3[01])\.)/.test(host);
+}
+
 /** Whether other users of this machine can read the passwords in the file. */
 async function checkEnvFile(file: string): Promise<Finding[]> {
   const { mode = 0 } = (await stat(file).catch(() => undefined)) ?? {};
-  if (process.platform === 'win32' || (mode & 0o077) === 0) return [];
-  return [
-    warning(`${file}, which holds passwords, can be read by other users of this machine`, `run: chmod 600 ${file}`),
-  ];
+  const isOpen = process.platform !== 'win32' && (mode & 0o077) !== 0;
+  const what = `${file}, which holds passwords, can be read by other users of this machine`;
+  return applying(warning, [[isOpen, what, `run: chmod 600 ${file}`]]);
 }
 
 async function queue(queues: Queues, schedules: readonly Schedule[]) {
@@ -172,4 +175,35 @@ async function queue(queues: Queues, schedules: readonly Schedule[]) {
     ...(await inArea('queue', () => inTime(checkQueue(queues)))),
     ...(queues.areOurs ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules, new Date()))) : []),
   ];
+}
+
+/** Whether the queue keeps jobs safely. Changes nothing. */
+async function checkQueue(queues: Queues): Promise<Finding[]> {
+  const policy = (await evictionPolicy(queues.url)) ?? 'noeviction';
+  if (policy === 'noeviction') return [ok(`BullMQ on ${queues.kind === 'redis' ? 'Redis' : 'Postgres'} responds`)];
+  const what = `Redis drops keys when its memory is full (${policy}): jobs would be lost`;
+  return [warning(what, 'set maxmemory-policy noeviction')];
+}
+
+/** Whether the queue has exactly the configured schedules, and whether workers take their runs. */
+export async function checkSchedules(queues: Queues, configured: readonly Schedule[], now: Date): Promise<Finding[]> {
+  const planned = await plannedRuns(queues);
+  const start = 'start review-sync worker';
+  if (planned.length === 0 && configured.length === 0)
+    return [warning('no schedule is configured', 'set SCHEDULE_ORDERS and the others')];
+  if (planned.length === 0) return [warning('the queue holds no schedule: no run starts by itself', start)];
+  const listOf = (schedules: readonly Schedule[]) =>
+    schedules
+      .map(({ job, pattern, timeZone }) => `${job} (${pattern} in ${timeZone})`)
+      .sort()
+      .join(', ') || 'none';
+  const [there, wanted] = [listOf(planned), listOf(configured)];
+  const what = `other schedules are in the queue (${there}) than are configured (${wanted})`;
+  const hint = `${start}: it sets the schedules; if they change back, another worker has another configuration`;
+  const runs = planned.map(({ job, next }) =>
+    next && next.getTime() >= now.getTime() - lateMs
+      ? ok(`${job} runs next at ${next.toISOString()}`)
+      : fault(`${job} ${next ? `was due at ${next.toISOString()}, and no worker took it` : 'has no next run'}`, start),
+  );
+  return [...applying(warning, [[there !== wanted, what, hint]]), ...runs];
 }
