@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { expect, test } from 'vitest';
 import { checkZone } from '../../src/app/doctor/check-service.ts';
-import { completeEnvFile } from '../../src/app/init/env-file.ts';
-import { type Preset, presetFolder, readPresets, recognise } from '../../src/app/init/presets.ts';
+import { completeEnvFile } from '../../src/app/init/init-shop.ts';
+import { asNamedHere, type Preset, presetFolder, readPresets, recognise } from '../../src/app/init/presets.ts';
 import { renameTables } from '../../src/shop/sql-text.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
@@ -19,13 +19,17 @@ const preset = (name: string, tables: Preset['tables'], more: Partial<Preset> = 
 });
 const table = (name: string, ...columns: string[]) => ({ name, columns, schema: undefined });
 const fits = (presets: Preset[], ...tables: ReturnType<typeof table>[]) =>
-  recognise(presets, { dialect: 'mysql', tables }).map((one) => [one.preset.name, one.prefix, ...one.renames.values()]);
+  recognise(presets, { dialect: 'mysql', tables }).map((one) => [one.preset.name, one.prefix]);
 
 test('a system is recognised by its tables under one prefix, a version by its columns', () => {
   const woo = preset('woo', { wp_orders: ['id'], wp_items: [] });
   expect(fits([woo], table('wp_orders', 'id'), table('wp_items'))).toEqual([['woo', 'wp_']]);
-  expect(fits([woo], table('x7_orders', 'id'), table('x7_items'))).toEqual([['woo', 'x7_', 'x7_orders', 'x7_items']]);
-  expect(fits([woo], table('orders', 'id'), table('items'))).toEqual([['woo', '', 'orders', 'items']]);
+  expect(fits([woo], table('x7_orders', 'id'), table('x7_items'))).toEqual([['woo', 'x7_']]);
+  expect(fits([woo], table('orders', 'id'), table('items'))).toEqual([['woo', '']]);
+  const named = (prefix: string) => asNamedHere('from wp_orders, wp_items', { preset: woo, prefix, schema: undefined });
+  expect(['wp_', 'x7_', ''].map(named)).toEqual(
+    ['wp_orders, wp_items', 'x7_orders, x7_items', 'orders, items'].map((names) => `from ${names}`),
+  );
   expect(fits([woo], table('x7_orders', 'id'), table('x8_items'))).toEqual([]);
   expect(fits([woo], table('wp_orders'), table('wp_items'))).toEqual([]);
   expect(fits([preset('pg', { wp_orders: [] }, { database: 'postgres' })], table('wp_orders'))).toEqual([]);
@@ -57,7 +61,7 @@ test('a table whose name has a quote or a space gets into no query and no comman
     const tables = [{ ...table('orders'), schema: prefix }];
     expect(recognise([woo], { dialect: 'mysql', tables })).toEqual([]);
   }
-  expect(fits([woo], table('x$_orders'))).toEqual([['woo', 'x$_', 'x$_orders']]);
+  expect(fits([woo], table('x$_orders'))).toEqual([['woo', 'x$_']]);
   const names = { names: ['wp_orders'], renames: new Map([['wp_orders', 'a`b']]), schema: 'c`d' };
   expect(renameTables('select 1 from wp_orders, `wp_orders`', names, 'mysql')).toBe(
     'select 1 from `c``d`.`a``b`, `c``d`.`a``b`',

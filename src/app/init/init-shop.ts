@@ -1,4 +1,6 @@
+import { appendFile, chmod, readFile, writeFile } from 'node:fs/promises';
 import { ReviewSyncError, UsageError } from '../../base/errors.ts';
+import { parseEnvFile } from '../../base/parse-env-file.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
@@ -6,16 +8,7 @@ import type { Environment } from '../config.ts';
 import { readShopConfig } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import { withClosing } from '../doctor/finding.ts';
-import { completeEnvFile, type EnvLine } from './env-file.ts';
-import {
-  asNamedHere,
-  asWritten,
-  type Preset,
-  type Recognised,
-  readPresets,
-  recognise,
-  writeQueries,
-} from './presets.ts';
+import { asNamedHere, type Preset, type Recognised, readPresets, recognise, writeQueries } from './presets.ts';
 
 export type InitInput = {
   /** The command line that was called, without its options about the preset: sentences name it. */
@@ -115,7 +108,7 @@ async function chosen(
       `No tables of ${wanted?.title ?? 'a known shop system'} have the prefix ${JSON.stringify(prefix)}`,
     );
   }
-  const [found = wanted && asWritten(wanted), ...others] = fitting;
+  const [found = wanted && { preset: wanted, prefix: wanted.prefix, schema: undefined }, ...others] = fitting;
   return { found, others };
 }
 
@@ -171,4 +164,40 @@ function linesFor(
   return lines.flatMap(([name, value, comment]) =>
     value === undefined || leftOut.includes(name) ? [] : [{ name, value, comment }],
   );
+}
+
+/** A variable with the comment above it. */
+type EnvLine = { name: string; value: string; comment: string };
+
+/**
+ * Adds the variables that the file lacks, at its end; no line that is there is changed. The file is made readable for
+ * its owner only, since it holds passwords.
+ *
+ * @returns the names that were added.
+ * @throws UsageError if a value cannot be written in such a file.
+ */
+export async function completeEnvFile(file: string, wanted: readonly EnvLine[]): Promise<string[]> {
+  const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new UsageError(`${file} cannot be read`, { cause: error });
+  });
+  const there = parseEnvFile(before ?? '');
+  const added = wanted.filter(({ name }) => !(name in there));
+  if (added.length === 0) return [];
+  const text = added.map(({ name, value, comment }) => `# ${comment}\n${name}=${quoted(name, value)}\n`).join('\n');
+  if (before === undefined) await writeFile(file, text, { mode: 0o600, flag: 'wx' });
+  else {
+    await chmod(file, 0o600);
+    await appendFile(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}\n${text}`);
+  }
+  return added.map(({ name }) => name);
+}
+
+function quoted(name: string, value: string): string {
+  if (/^[\w:/@.%+,?&=~-]*$/.test(value)) return value;
+  const quote = ["'", '"', '`'].find((sign) => !value.includes(sign));
+  if (quote === undefined || value.includes('\n')) {
+    throw new UsageError(`The value of ${name} cannot be written into .env`, { hint: `Write ${name} yourself.` });
+  }
+  return `${quote}${value}${quote}`;
 }

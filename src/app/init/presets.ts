@@ -46,13 +46,7 @@ export async function readPresets(): Promise<Preset[]> {
 }
 
 /** A preset whose tables are all there, in one schema and with one prefix. */
-export type Recognised = {
-  preset: Preset;
-  prefix: string;
-  schema: string | undefined;
-  /** The names of this shop's tables by those in the preset's queries, where they differ. */
-  renames: ReadonlyMap<string, string>;
-};
+export type Recognised = { preset: Preset; prefix: string; schema: string | undefined };
 
 /**
  * Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix that it
@@ -66,42 +60,35 @@ export const recognise = (presets: readonly Preset[], { dialect, tables }: ShopT
 
 const tablesOf = ({ preset }: Recognised) => Object.keys(preset.tables).length;
 
-/** The tables of a preset as they would be named with its own prefix and no schema. */
-export const asWritten = (preset: Preset): Recognised => placeAt(preset, preset.prefix, undefined);
-
 /** Each schema and prefix under which all tables of a preset are there. */
 function placesOf(preset: Preset, tables: readonly ShopTable[]): Recognised[] {
-  const wanted = wantedTables(preset);
-  const [first] = wanted;
-  if (!first) return [];
-  const has = (schema: string | undefined, prefix: string) =>
-    wanted.every(({ base, columns }) => {
-      const table = tables.find((one) => one.schema === schema && one.name === prefix + base);
-      return table !== undefined && hasColumns(table, columns);
-    });
+  const wanted = Object.entries(preset.tables).map(([name, columns]) => ({ base: baseOf(preset, name), columns }));
+  const first = wanted[0]?.base ?? '';
+  const hasAll = (schema: string | undefined, prefix: string) =>
+    wanted.every(({ base, columns }) =>
+      tables.some((one) => one.schema === schema && one.name === prefix + base && hasColumns(one, columns)),
+    );
   return tables.flatMap(({ name, schema }) => {
-    const prefix = name.slice(0, name.length - first.base.length);
+    const prefix = name.slice(0, name.length - first.length);
     // Anybody who may create a table in the shop names it, and its name goes into queries and into a command that init prints.
-    const isUsable = name.endsWith(first.base) && isPlainName(name) && isPlainName(schema ?? '');
-    return isUsable && has(schema, prefix) ? [placeAt(preset, prefix, schema)] : [];
+    const isUsable = name.endsWith(first) && isPlainName(name) && isPlainName(schema ?? '');
+    return isUsable && hasAll(schema, prefix) ? [{ preset, prefix, schema }] : [];
   });
 }
 
-/** Whether the table has the columns; with `!` before its name a column must not be there. */
+const baseOf = ({ prefix }: Preset, table: string) => table.slice(prefix.length);
+
 const hasColumns = ({ columns }: ShopTable, wanted: readonly string[]) =>
   wanted.every((name) => (name.startsWith('!') ? !columns.includes(name.slice(1)) : columns.includes(name)));
 
 const isPlainName = (name: string) => /^[\w$]*$/.test(name);
 
-const wantedTables = (preset: Preset) =>
-  Object.entries(preset.tables).map(([name, columns]) => ({ name, base: name.slice(preset.prefix.length), columns }));
-
-function placeAt(preset: Preset, prefix: string, schema: string | undefined): Recognised {
-  const isAsWritten = prefix === preset.prefix && schema === undefined;
-  const renames = isAsWritten
-    ? []
-    : wantedTables(preset).map(({ name, base }): [string, string] => [name, prefix + base]);
-  return { preset, prefix, schema, renames: new Map(renames) };
+/** A query of a preset with the names of this shop's tables. */
+export function asNamedHere(sql: string, { preset, prefix, schema }: Recognised): string {
+  if (prefix === preset.prefix && schema === undefined) return sql;
+  const names = Object.keys(preset.tables);
+  const renames = new Map(names.map((name) => [name, prefix + baseOf(preset, name)]));
+  return renameTables(sql, { names, renames, schema }, preset.database);
 }
 
 const queryNames: readonly QueryName[] = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'];
@@ -137,10 +124,4 @@ export async function writeQueries(
     });
   }
   return { written: shipped, kept: there.filter((file) => !shipped.includes(file)) };
-}
-
-/** A query of a preset with the names of this shop's tables. */
-export function asNamedHere(sql: string, { preset, renames, schema }: Recognised): string {
-  if (renames.size === 0) return sql;
-  return renameTables(sql, { names: Object.keys(preset.tables), renames, schema }, preset.database);
 }
