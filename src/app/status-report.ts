@@ -2,11 +2,11 @@ import { describeError, hintOf } from '../base/errors.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues, RunProgress } from '../queue/index.ts';
 import { nextRun } from '../queue/next-run.ts';
-import { type PlannedRun, plannedRuns, type Schedule } from '../queue/schedules.ts';
+import { type PlannedRun, plannedRuns } from '../queue/schedules.ts';
 import { inboxState } from '../warehouse/changed-reviews.ts';
 import { groupDeadLetters } from '../warehouse/dead-letters.ts';
 import { fieldDrift } from '../warehouse/field-shapes.ts';
-import { type Db, warehouseNow } from '../warehouse/index.ts';
+import { warehouseNow } from '../warehouse/index.ts';
 import { waitingForGrades, waitingLines } from '../warehouse/orders/due-orders.ts';
 import { absenceSummary } from '../warehouse/orders/known-orders.ts';
 import { orderQueriesState } from '../warehouse/orders/order-queries.ts';
@@ -16,31 +16,9 @@ import { type Cursor, dailyCounts, type Flow, readCursor } from '../warehouse/ru
 import { isAttended, isUnattended, lastRuns, newestEnded, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import { sessionState } from '../warehouse/service-session.ts';
 import type { App } from './app.ts';
-import { type Config, isWhole } from './config.ts';
+import { isWhole } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 import { systemsOf } from './run-rights.ts';
-
-type FlowStatus = {
-  flow: Flow;
-  watermark: string | null;
-  /** Since the last run that read everything began. */
-  lagSeconds: number | null;
-  /** Whether SCHEDULE_ORDERS or SCHEDULE_REVIEWS has a pattern. */
-  isScheduled: boolean;
-  /** Since the run after that was due by the schedule. Null: it is not due yet, or there is no schedule. */
-  overdueSeconds: number | null;
-};
-
-/**
- * `steps`: those of open runs that have not ended. `error`: why the queue cannot be read; then nothing else is known of it.
- * `hint`: what helps.
- */
-type QueueStatus = {
-  queue: { kind: 'redis' | 'postgres'; steps?: number; error?: string; hint?: string };
-  scheduled: PlannedRun[];
-  /** How far the open runs are, by id; of none if the queue cannot be read. */
-  progress: ReadonlyMap<string, RunProgress>;
-};
 
 /** A run that has not ended. */
 export type RunInProgress = {
@@ -56,10 +34,6 @@ export type RunInProgress = {
 /** Runs in progress that are shown. More than a handful is a queue full of commands. */
 const mostInProgress = 5;
 
-/**
- * What a report is read from. `queues` is an error if the queue could not be opened, and undefined if shop and service
- * are not named: its name depends on the client id.
- */
 type StatusSource = Pick<App, 'warehouse' | 'config' | 'now'> & { queues: Queues | Error | undefined };
 
 /** The state of everything, from columns and counts. `status`, the page, the metrics and the alerts format this. */
@@ -69,6 +43,8 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
  * Reads the state of everything. Changes nothing. Neither shop nor service is used; a queue that is down is reported in
  * `queue.error`.
  *
+ * @param source.queues an error if the queue could not be opened, undefined if shop and service are not named: its name
+ *   depends on the client id.
  * @throws the errors of the warehouse.
  */
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
@@ -85,11 +61,13 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
   return {
     /** When the report was made. */
     at,
-    flows: [await readFlow(db, 'orders', config, at), await readFlow(db, 'reviews', config, at)],
+    flows: [
+      flowOf('orders', await readCursor(db, 'orders'), config, at),
+      flowOf('reviews', await readCursor(db, 'reviews'), config, at),
+    ],
     /** A run that is overdue by more than this is worth an alert. */
     alertLagMinutes: config.alerts.lagMinutes,
-    coverage: coverageByMonth(days),
-    coverageDays: lastTwelveMonths(days),
+    ...coverageOf(days),
     runs,
     /** The newest of the runs that have not ended. */
     inProgress: await Promise.all(
@@ -138,6 +116,16 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
   };
 }
 
+/**
+ * `steps`: those of open runs that have not ended. `error`: why the queue cannot be read, with what helps; then nothing else
+ * is known of it. `progress`: how far the open runs are, by id.
+ */
+type QueueStatus = {
+  queue: { kind: 'redis' | 'postgres'; steps?: number; error?: string; hint?: string };
+  scheduled: PlannedRun[];
+  progress: ReadonlyMap<string, RunProgress>;
+};
+
 async function readQueue(queues: Queues | Error | undefined, url: string, open: readonly Run[]): Promise<QueueStatus> {
   const kind = isRedis(url) ? 'redis' : 'postgres';
   const nothing = { scheduled: [], progress: new Map<string, RunProgress>() };
@@ -158,48 +146,38 @@ async function readQueue(queues: Queues | Error | undefined, url: string, open: 
 const stepsLeft = (progress: RunProgress | undefined): number | undefined =>
   progress?.planned === undefined ? undefined : progress.planned - progress.ended;
 
-const readFlow = async (db: Db, flow: Flow, { schedules, scheduleTimeZone: timeZone }: Config, at: Date) =>
-  flowOf(flow, await readCursor(db, flow), { pattern: schedules[flow], timeZone }, at);
-
-/** How far a flow has come. @param schedule an empty pattern: there is none. */
+/** How far a flow has come. `schedules`: an empty pattern is none. */
 export function flowOf(
   flow: Flow,
   cursor: Cursor | undefined,
-  { pattern, timeZone }: Pick<Schedule, 'pattern' | 'timeZone'>,
+  { schedules, scheduleTimeZone: timeZone }: { schedules: Readonly<Record<Flow, string>>; scheduleTimeZone: string },
   now: Date,
-): FlowStatus {
-  const isScheduled = pattern !== '';
-  if (!cursor) return { flow, watermark: null, lagSeconds: null, isScheduled, overdueSeconds: null };
+) {
+  const pattern = schedules[flow];
   // Everything up to readTo has been read, however old the newest change is.
-  const readTo = new Date(cursor.readTo);
+  const readTo = cursor && new Date(cursor.readTo);
+  const dueAt = readTo && pattern !== '' ? nextRun({ pattern, timeZone }, readTo.getTime()) : undefined;
   const secondsSince = (at: Date) => Math.round((now.getTime() - at.getTime()) / 1000);
-  const dueAt = isScheduled ? nextRun({ pattern, timeZone }, readTo.getTime()) : undefined;
   return {
     flow,
-    watermark: new Date(cursor.at).toISOString(),
-    lagSeconds: secondsSince(readTo),
-    isScheduled,
+    watermark: cursor ? new Date(cursor.at).toISOString() : null,
+    /** Since the last run that read everything began. */
+    lagSeconds: readTo ? secondsSince(readTo) : null,
+    /** Whether SCHEDULE_ORDERS or SCHEDULE_REVIEWS has a pattern. */
+    isScheduled: pattern !== '',
+    /** Since the run after that was due by the schedule. Null: it is not due yet, or there is no schedule. */
     overdueSeconds: dueAt && dueAt < now ? secondsSince(dueAt) : null,
   };
 }
 
-export const lastTwelveMonths = (days: readonly DayCoverage[]): DayCoverage[] =>
-  byMonth(days)
-    .slice(-12)
-    .flatMap(([, ofMonth]) => ofMonth);
-
-/** `readDays` of the month's days were read completely; `firstHole` is the first of its `holes`. */
-export const coverageByMonth = (days: readonly DayCoverage[]) =>
-  byMonth(days).map(([month, ofMonth]) => {
-    const holes = ofMonth.filter(({ isHole }) => isHole);
-    return {
-      month,
-      days: ofMonth.length,
-      readDays: ofMonth.filter(({ isRead }) => isRead).length,
-      holes: holes.length,
-      reviews: ofMonth.reduce((sum, { reviews }) => sum + reviews, 0),
-      firstHole: holes[0]?.day ?? null,
-    };
+/** Coverage by month, and by day of the last twelve months. `firstHole`: the first of a month's `holes`, if it has any. */
+export function coverageOf(all: readonly DayCoverage[]) {
+  const months = [...Map.groupBy(all, ({ day }) => day.slice(0, 7))];
+  const coverage = months.map(([month, days]) => {
+    const holes = days.filter(({ isHole }) => isHole);
+    const readDays = days.filter(({ isRead }) => isRead).length;
+    const reviews = days.reduce((sum, day) => sum + day.reviews, 0);
+    return { month, days: days.length, readDays, holes: holes.length, reviews, firstHole: holes[0]?.day ?? null };
   });
-
-const byMonth = (days: readonly DayCoverage[]) => [...Map.groupBy(days, ({ day }) => day.slice(0, 7))];
+  return { coverage, coverageDays: months.slice(-12).flatMap(([, days]) => days) };
+}

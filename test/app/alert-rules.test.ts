@@ -120,7 +120,8 @@ test.for([
 ] as const)('a run is overdue from the moment at which its schedule names the next: %s', ([, pattern, at, overdue]) => {
   const cursor = { at: '2026-01-01T09:59:00Z', readTo: '2026-01-01T10:00:03.500Z' };
   const now = new Date(`2026-01-01T${at}Z`);
-  expect(flowOf('orders', cursor, { pattern, timeZone: 'Asia/Seoul' }, now)).toMatchObject({
+  const schedules = { orders: pattern, reviews: '' };
+  expect(flowOf('orders', cursor, { schedules, scheduleTimeZone: 'Asia/Seoul' }, now)).toMatchObject({
     lagSeconds: Math.round((now.getTime() - Date.UTC(2026, 0, 1, 10, 0, 3, 500)) / 1000),
     isScheduled: pattern !== '',
     overdueSeconds: overdue,

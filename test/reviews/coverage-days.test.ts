@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { coverageByMonth, lastTwelveMonths } from '../../src/app/status-report.ts';
+import { coverageOf } from '../../src/app/status-report.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { coverageByDay } from '../../src/warehouse/reviews/coverage.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
@@ -47,7 +47,7 @@ test.each([
     const end = new Date(Date.parse(at) + hole * 1000).toISOString();
     await read(['created', '2026-03-01T12:00:00Z', at], ['created', end, '2026-03-15T12:00:01Z']);
     expect((await holesOf())[0]).toEqual(expected);
-    const [month] = coverageByMonth(await coverageByDay(warehouse.db));
+    const [month] = coverageOf(await coverageByDay(warehouse.db)).coverage;
     expect(month).toMatchObject({ firstHole: expected[0] ?? null, readDays: (month?.days ?? 0) - expected.length });
   }
 });
@@ -120,9 +120,7 @@ test('the months of the coverage have counts, and end where dates are not plausi
   await ask(`insert into warehouse.reviews (id, created_at, updated_at) values (1, '2024-02-03T00:00:00Z', now()),
     (2, '2024-02-04T00:00:00Z', now()), (3, '9999-01-01T00:00:00Z', now())`);
   await recountAll(warehouse.db);
-  const days = await coverageByDay(warehouse.db);
-  const months = coverageByMonth(days);
-  const lastDays = lastTwelveMonths(days);
+  const { coverage: months, coverageDays: lastDays } = coverageOf(await coverageByDay(warehouse.db));
   expect([lastDays[0]?.day.slice(8), lastDays.length > 334, lastDays.length < 367]).toEqual(['01', true, true]);
   expect(months[0]).toMatchObject({ month: '2000-01', days: 31 });
   expect(months.length).toBeLessThan(12 * 200);
