@@ -43,7 +43,7 @@ function queueDown({ queue }: StatusReport): Issue[] {
 function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
   return leftRuns.flatMap((run) => {
     const steps = run.stepsLeft === undefined ? '' : `, ${counted(run.stepsLeft, 'step waits', 'steps wait')}`;
-    const differing = differingSystems(run.systems, systems).map(({ what }) => `; ${what}`);
+    const differing = systems ? differingSystems(run.systems, systems).map(({ what }) => `; ${what}`) : [];
     const what =
       `${run.job} (begun ${utc(run.startedAt).slice(0, 16)} UTC) has not ended and no process ` +
       `carries it out${steps}. ${mayDo(run)}${differing.join('')}`;

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
-import { describeError } from '../base/errors.ts';
+import { counted } from '../base/counts.ts';
+import { describeError, ReviewSyncError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { openOutage } from '../base/outage.ts';
 import { ordersAtATime, slicesAtATime } from '../orders/limits.ts';
@@ -11,13 +12,13 @@ import { openLists } from '../reviews/review-deps.ts';
 import { openShop } from '../shop/index.ts';
 import { queueNames } from '../warehouse/connected-service.ts';
 import { openFieldShapes } from '../warehouse/field-shapes.ts';
-import { openPool, openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { isLockedOut, openPool, openWarehouse, type Warehouse } from '../warehouse/index.ts';
+import { compareMigrations } from '../warehouse/migrate.ts';
 import { openOrderStore } from '../warehouse/orders/order-store.ts';
 import { type Config, type Deployment, shortLockSeconds } from './config.ts';
-import { requireMigrated } from './require-migrated.ts';
 import { requireSameService, sharedSession } from './require-same-service.ts';
 
-/** The shop, the service and the warehouse, opened from one Config: what looking at them needs. */
+/** The shop, the service and the warehouse, opened from one Config. */
 export type Systems = Awaited<ReturnType<typeof openSystems>>;
 
 /** All systems that a process uses: the queues, too. */
@@ -85,24 +86,23 @@ export async function openSystems(config: Config, options: AppOptions) {
     if (wait.untilMs > (last?.untilMs ?? 0)) last = wait;
     options.onWait?.(wait);
   };
-  const { concurrency } = config.api;
-  const wanted = concurrency + stepsAtATime + 2;
-  const connections = options.shared ? Math.min(wanted, connectionsOfBrands / 2) : wanted;
-  const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
+  const { warehouseDatabaseUrl: url, brand, lockSeconds, api: service } = config;
   const shared = options.shared?.warehouse;
+  const wanted = service.concurrency + stepsAtATime + 2;
+  const connections = shared ? Math.min(wanted, connectionsOfBrands / 2) : wanted;
   const warehouse = opened.use(await openWarehouse({ url, brand, connections, lockSeconds, shared }));
   await requireMigrated(warehouse);
   const fieldShapes = openFieldShapes(warehouse);
   opened.defer(() => fieldShapes.close());
   // Ignore a service that cannot be asked: whatever pushes or lands asks it again.
-  await requireSameService(warehouse.db, config.api).catch((error: unknown) => {
+  await requireSameService(warehouse.db, service).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
   });
   const shop = opened.use(openShop({ ...config.shop, connections: slicesAtATime + 1, signal: abort.signal }));
   const api = opened.use(
     openReviewApi({
-      ...config.api,
-      session: sharedSession(warehouse.db, config.api),
+      ...service,
+      session: sharedSession(warehouse.db, service),
       acquire: openCeiling(config, warehouse, log),
       log,
       onWait,
@@ -112,7 +112,7 @@ export async function openSystems(config: Config, options: AppOptions) {
     }),
   );
   // Pages in hand: `concurrency` of them are being requested, and as many others land.
-  const lists = openLists(pLimit(2 * concurrency));
+  const lists = openLists(pLimit(2 * service.concurrency));
   const all = opened.move();
   return {
     config,
@@ -124,7 +124,6 @@ export async function openSystems(config: Config, options: AppOptions) {
     warehouse,
     /** Shared by all loops of this process that use the warehouse. */
     warehouseOutage: openOutage(log, 'warehouse'),
-    /** Which fields the service shows. */
     fieldShapes,
     shop,
     api,
@@ -142,14 +141,26 @@ export async function openSystems(config: Config, options: AppOptions) {
 }
 
 /** The ceiling of requests per second, counted in the warehouse for all workers. */
-function openCeiling(config: Config, warehouse: Warehouse, log: Logger) {
-  const { requestsPerSecond } = config.api;
+function openCeiling({ api: { requestsPerSecond } }: Config, { pool }: Warehouse, log: Logger) {
   if (requestsPerSecond === undefined) return undefined;
-  const store = { postgres: warehouse.pool, schema: 'sync', table: 'rate_limit' };
-  const onStoreError = (error: unknown) =>
-    log.warn(
-      { error: describeError(error) },
-      'the shared request ceiling cannot be counted; this process keeps it alone until then',
-    );
-  return openRateLimit({ requestsPerSecond, store, onStoreError });
+  const what = 'the shared request ceiling cannot be counted; this process keeps it alone until then';
+  return openRateLimit({
+    requestsPerSecond,
+    store: { postgres: pool, schema: 'sync', table: 'rate_limit' },
+    onStoreError: (error) => log.warn({ error: describeError(error) }, what),
+  });
+}
+
+/** @throws ReviewSyncError when the warehouse does not respond or is not migrated. */
+export async function requireMigrated({ db }: Warehouse): Promise<void> {
+  const { pending } = await compareMigrations(db).catch((cause) => {
+    if (cause instanceof ReviewSyncError || isLockedOut(cause)) throw cause;
+    throw new ReviewSyncError('warehouse', `The warehouse cannot be reached: ${describeError(cause)}`, {
+      cause,
+      hint: 'Check that it is up and that WAREHOUSE_DATABASE_URL is right; review-sync doctor says more.',
+    });
+  });
+  if (pending.length === 0) return;
+  const what = `The warehouse lacks ${counted(pending.length, 'migration')}: ${pending.join(', ')}`;
+  throw new ReviewSyncError('not-migrated', what, { hint: 'Run: review-sync migrate' });
 }

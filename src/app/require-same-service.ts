@@ -28,11 +28,9 @@ export const shortLimits = {
  * Checks that the configured service is the one to which the warehouse belongs. With another one, such as the real
  * service after the reference service, every order would count as pushed and every older review as read.
  *
- * 1. The address, in any spelling, and the client id are those of the last command: no request is sent.
- * 2. Otherwise the service is asked for the three newest and three oldest orders and reviews, until it knows one. It may
- *    have moved, or have a new client.
- * 3. It is recorded if it knows one of them. It is recorded, too, if the warehouse has none, as after a trial with an empty
- *    service: then what was learned and read of the service before does not count.
+ * If address and client id are those of the last command, no request is sent. Otherwise the service may have moved, or have a
+ * new client: it is recorded if it knows one of the newest and oldest orders and reviews, or if the warehouse has none, as
+ * after a trial with an empty service. Then what was learned and read of the service before does not count.
  *
  * @throws ReviewSyncError if it knows none of them, and the client's errors if it cannot be asked.
  */
@@ -42,11 +40,8 @@ export async function requireSameService(db: Db, config: Config['api']): Promise
   const problem = await otherServiceProblem(db, config);
   if (problem) throw problem;
   if (before) await forgetServiceUnlessKnown(db);
-  await declareSameService(db, config);
+  await recordConnectedService(db, serviceOf(config));
 }
-
-/** Records the configured service as the one to which the warehouse belongs: a person says so. Asks nobody. */
-export const declareSameService = (db: Db, config: Config['api']) => recordConnectedService(db, serviceOf(config));
 
 /** What is wrong if the warehouse belongs to another service; undefined if it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
@@ -56,9 +51,9 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
   // Two brands may have records with the same ids and dates.
   const owner = await ownerOf(db, now);
   if (owner !== undefined) return ownedBy(owner);
-  const { orders, reviews } = await recordsOfAllAges(db);
-  const records = orders.length + reviews.length;
-  if (records === 0 || (await knowsOne(db, config, { orders, reviews }))) return undefined;
+  const known = await recordsOfAllAges(db);
+  const records = known.orders.length + known.reviews.length;
+  if (records === 0 || (await knowsOne(db, config, known))) return undefined;
   const other = before.address === now.address ? 'another client id' : before.address;
   return new ReviewSyncError(
     'other-service',
@@ -108,8 +103,7 @@ async function knowsOne(db: Db, config: Config['api'], { orders, reviews }: Know
   }
   for (const { id, createdAt } of reviews) {
     const review = await api.reviews.getRaw(id).catch(unlessAbsent);
-    const date = review?.item.created_at;
-    if (parseInstant(date) === secondOf(createdAt)) return true;
+    if (parseInstant(review?.item.created_at) === secondOf(createdAt)) return true;
   }
   return false;
 }

@@ -25,7 +25,7 @@ export function isPushedDate(one: Date, pushed: Date): boolean {
  * address of this one, so each process asks before it pushes orders.
  *
  * @returns how many orders were `asked` for. `verdict` unknown: no order was pushed yet, or none since a person said that the
- *   shop is the same; or the shop shows some, and none of their dates can be read.
+ *   shop is the same; or none of the dates that the shop shows can be read.
  */
 export async function sameShop({ shop, db }: ShopDeps) {
   const pushed = await ordersOfAllAges(db);

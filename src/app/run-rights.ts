@@ -16,10 +16,7 @@ export const ownRights = (config: Config, trigger: Trigger, asked: Partial<RunRi
   deletes: config.orderDeletes,
 });
 
-/**
- * What this process may do for a run: the stricter of the run's rights and of its own settings (promise 7). A run that a
- * process with other settings started never does more than this one would.
- */
+/** What this process may do for a run: the stricter of the run's rights and of its own settings (promise 7). */
 export const pushRights = (config: Config, rights: RunRights): PushRights => ({
   trigger: rights.trigger,
   allowRemovals: rights.allowRemovals,
@@ -32,7 +29,7 @@ export const pushRights = (config: Config, rights: RunRights): PushRights => ({
 export const ownPushRights = (config: Config, trigger: Trigger, asked: Partial<RunRights> = {}): PushRights =>
   pushRights(config, ownRights(config, trigger, asked));
 
-/** Whether the run pushes orders: `sync-orders`, `rescan-orders`, `backfill-orders`. */
+/** `sync-orders`, `rescan-orders`, `backfill-orders`. */
 export const isOfOrders = ({ job }: Pick<Run, 'job'>): boolean => job.endsWith('-orders');
 
 /** What a run may do to customers and to records at the service, as a sentence. */
@@ -47,11 +44,7 @@ export function mayDo({ job, rights }: Pick<Run, 'job' | 'rights'>): string {
   return `It ${contact}${removals} and ${rights.deletes === 'send' ? 'may delete orders' : 'deletes no order'}`;
 }
 
-/**
- * The zone and systems of this process, as a run that it starts is planned for.
- *
- * @param readsShop whether the run's steps read the shop; otherwise it is planned for none.
- */
+/** The zone and systems of this process, as a run that it starts is planned for. @param readsShop whether its steps do. */
 export function systemsOf({ api, shop }: Config, readsShop = true): RunSystems {
   const { address, client } = serviceOf(api);
   const url = new URL(shop.url);
@@ -64,24 +57,14 @@ export function systemsOf({ api, shop }: Config, readsShop = true): RunSystems {
   };
 }
 
-const names = {
-  timeZone: 'REVIEW_API_TIME_ZONE',
-  shop: 'SHOP_DATABASE_URL',
-  service: 'REVIEW_API_BASE_URL',
-} as const satisfies Record<keyof RunSystems, string>;
+const settings = [
+  ['timeZone', 'REVIEW_API_TIME_ZONE'],
+  ['shop', 'SHOP_DATABASE_URL'],
+  ['service', 'REVIEW_API_BASE_URL'],
+] as const;
 
-/**
- * Each setting for which a run is planned and that this process has otherwise, with both values.
- *
- * @param own undefined: not known.
- */
-export function differingSystems(
-  planned: RunSystems,
-  own: RunSystems | undefined,
-): { name: keyof RunSystems; what: string }[] {
-  if (!own) return [];
-  const all = Object.entries(names) as [keyof RunSystems, string][];
-  return all
+/** Each setting for which a run is planned and that this process has otherwise, with both values. */
+export const differingSystems = (planned: RunSystems, own: RunSystems) =>
+  settings
     .filter(([name]) => planned[name] !== own[name] && planned[name] !== '')
     .map(([name, variable]) => ({ name, what: `${variable} is ${own[name]} here, and ${planned[name]} in its plan` }));
-}

@@ -1,5 +1,4 @@
-import { type App, openApp, openSystems, type Systems } from '../app/app.ts';
-import { requireMigrated } from '../app/require-migrated.ts';
+import { type App, openApp, openSystems, requireMigrated, type Systems } from '../app/app.ts';
 import { UsageError } from '../base/errors.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
 import type { Context, Report } from './command.ts';

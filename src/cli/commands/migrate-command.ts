@@ -1,14 +1,15 @@
 import { Option } from 'commander';
+import { requireMigrated } from '../../app/app.ts';
 import { type Config, isWhole, readDeployment } from '../../app/config.ts';
 import { completeUnion, dropUnusedBrand, migrateSchemas, moveWarehouseTo } from '../../app/migrate.ts';
-import { requireMigrated } from '../../app/require-migrated.ts';
-import { declareSameService } from '../../app/require-same-service.ts';
+import { serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
 import { describeWithHint, UsageError } from '../../base/errors.ts';
 import { openShop } from '../../shop/index.ts';
 import { dropUnion } from '../../warehouse/bi/all-brands.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
+import { recordConnectedService } from '../../warehouse/connected-service.ts';
 import { acceptGone } from '../../warehouse/field-shapes.ts';
 import { type Db, openWarehouse, type Warehouse } from '../../warehouse/index.ts';
 import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
@@ -66,7 +67,7 @@ const extras: Readonly<Record<string, Extra>> = {
       'the service of REVIEW_API_BASE_URL is the one that this warehouse was used with, although it knows none of its records',
     isAboutOneBrand: true,
     async act({ warehouse, config: { api } }) {
-      await declareSameService(warehouse.db, api);
+      await recordConnectedService(warehouse.db, serviceOf(api));
       return `Links, cursors and reviews belong to the service of REVIEW_API_BASE_URL, ${api.baseUrl}.`;
     },
   },
