@@ -51,14 +51,17 @@ export type Reach = 'each' | 'one' | 'all';
 /** The work of a command for one brand. Without a report, it has said what there is to say. */
 export type Work = (context: Context) => Promise<Report | undefined>;
 
-/** One command line command; `src/cli/commands/index.ts` lists them with their names. */
-export type Command = {
+/** Adds arguments, options and examples, and says what to run. */
+export type Define = (commander: Commander, run: (work: Work, reach?: Reach) => Promise<void>) => void;
+
+export type Traits = {
   /** The command reports nothing, so it has no `--json`. */
   isSilent?: true;
   /** The command knows no brands, or has a --brand of its own. */
   hasNoBrands?: true;
   /** The command starts servers of its own, which take longer to end than its work. */
   hasServers?: true;
-  /** Adds arguments, options and examples, and says what to run. */
-  define(commander: Commander, run: (work: Work, reach?: Reach) => Promise<void>): void;
 };
+
+/** One command line command; `src/cli/commands/index.ts` lists them with their names. */
+export type Command = Traits & { define: Define };

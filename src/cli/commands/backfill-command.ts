@@ -22,7 +22,7 @@ import {
 import type { ReviewDeps } from '../../reviews/review-deps.ts';
 import { spanTotals } from '../../warehouse/reviews/coverage.ts';
 import { optionOf } from '../arguments.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { drawRun, runAndDraw, startOnly } from '../run-job.ts';
 import { drawDiff, drawForecast } from '../ui/dry-run.ts';
 import { requireShopQueries, withApp, withSystems } from '../with-app.ts';
@@ -31,32 +31,31 @@ type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
 type ReviewOptions = Options & { gaps?: true };
 type OrderOptions = Options & { diff?: true; limit: number; withEmail?: true; allowRemovals?: true };
 
-export const command: Command = {
-  define(commander, run) {
-    commander
-      .command('orders')
-      .description('push every order created in the range; mails nobody unless --with-email')
-      .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the first order)')
-      .option('--to <day>', 'last day, inclusive (default: the last order)')
-      .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
-      .addOption(
-        new Option('--diff', 'say for each order what would change at the service, field by field').implies({
-          dryRun: true,
-        }),
-      )
-      // Alone it must not begin a backfill of everything.
-      .addOption(
-        new Option('--limit <orders>', 'with --diff: compare at most this many')
-          .argParser(optionOf(wholeNumber(1, 999_999)))
-          .default(100)
-          .implies({ diff: true, dryRun: true }),
-      )
-      .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
-      .option('--allow-removals', 'remove lines and orders beyond the allowance of a day')
-      .option('--detach', 'only enqueue it, for running workers')
-      .addHelpText(
-        'after',
-        `
+export const define: Define = (commander, run) => {
+  commander
+    .command('orders')
+    .description('push every order created in the range; mails nobody unless --with-email')
+    .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the first order)')
+    .option('--to <day>', 'last day, inclusive (default: the last order)')
+    .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
+    .addOption(
+      new Option('--diff', 'say for each order what would change at the service, field by field').implies({
+        dryRun: true,
+      }),
+    )
+    // Alone it must not begin a backfill of everything.
+    .addOption(
+      new Option('--limit <orders>', 'with --diff: compare at most this many')
+        .argParser(optionOf(wholeNumber(1, 999_999)))
+        .default(100)
+        .implies({ diff: true, dryRun: true }),
+    )
+    .option('--with-email', 'send e-mail and phone along: the service may then mail these customers')
+    .option('--allow-removals', 'remove lines and orders beyond the allowance of a day')
+    .option('--detach', 'only enqueue it, for running workers')
+    .addHelpText(
+      'after',
+      `
 Reads all orders of the range, each time it is run. An order that is at the service as it is in the shop costs no request.
 Use --dry-run first: a mail cannot be recalled. With --diff, exit status 1 where an order could not be compared.
 It replaces a backfill of the same range that has not ended, also one that was killed. To stop one that was started with
@@ -66,27 +65,26 @@ Examples:
   review-sync backfill orders --from 2024-01-01 --dry-run
   review-sync backfill orders --from 2024-01-01 --dry-run --diff --limit 20
   review-sync backfill orders --from 2024-01-01`,
-      )
-      .action((options: OrderOptions) => run((context) => runBackfillOrders(context, options)));
-    commander
-      .command('reviews')
-      .description('export every review created in the range')
-      .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the overview’s first review)')
-      .option('--to <day>', 'last day, inclusive (default: the overview’s last review)')
-      .option('--dry-run', 'only print the windows and the requests they would cost')
-      .option('--detach', 'only enqueue it, for running workers')
-      .option('--gaps', 'read only what the coverage ledger lacks, and open gaps')
-      .addHelpText(
-        'after',
-        `
+    )
+    .action((options: OrderOptions) => run((context) => runBackfillOrders(context, options)));
+  commander
+    .command('reviews')
+    .description('export every review created in the range')
+    .option('--from <day>', 'first day, yyyy-mm-dd in the service’s time zone (default: the overview’s first review)')
+    .option('--to <day>', 'last day, inclusive (default: the overview’s last review)')
+    .option('--dry-run', 'only print the windows and the requests they would cost')
+    .option('--detach', 'only enqueue it, for running workers')
+    .option('--gaps', 'read only what the coverage ledger lacks, and open gaps')
+    .addHelpText(
+      'after',
+      `
 Runs to the end, alone or together with running workers. Run again after an interruption, it continues.
 
 Examples:
   review-sync backfill reviews --dry-run
   review-sync backfill reviews --from 2024-01-01 --to 2024-12-31`,
-      )
-      .action((options: ReviewOptions) => run((context) => runBackfillReviews(context, options)));
-  },
+    )
+    .action((options: ReviewOptions) => run((context) => runBackfillReviews(context, options)));
 };
 
 async function runBackfillReviews(context: Context, options: ReviewOptions): Promise<Report> {

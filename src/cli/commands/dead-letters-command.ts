@@ -5,32 +5,30 @@ import { counted } from '../../base/counts.ts';
 import type { RunReport } from '../../runs/job.ts';
 import { discardDeadLetters, groupDeadLetters, payloadOf } from '../../warehouse/dead-letters.ts';
 import { numberOf } from '../arguments.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { drawRun, runAndDraw } from '../run-job.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse, withApp } from '../with-app.ts';
 
-export const command: Command = {
-  define(commander, run) {
-    commander
-      .command('list', { isDefault: true })
-      .description('open dead letters, by reason')
-      .action(() => run(list));
-    commander
-      .command('show <id>')
-      .description('one dead letter with its record, which may hold customers’ data')
-      .action((id: string) => run((context) => show(context, parseId(id)), 'one'));
-    commander
-      .command('retry [ids...]')
-      .description('retry open dead letters, all or these; discarded ones by their ids')
-      .action((ids: string[]) => run((context) => retry(context, ids.map(parseId)), ids.length > 0 ? 'one' : 'each'));
-    commander
-      .command('discard <ids...>')
-      .description(
-        'close these without syncing them; each stays closed until its record is synced or fails for another reason',
-      )
-      .action((ids: string[]) => run((context) => discard(context, ids.map(parseId)), 'one'));
-  },
+export const define: Define = (commander, run) => {
+  commander
+    .command('list', { isDefault: true })
+    .description('open dead letters, by reason')
+    .action(() => run(list));
+  commander
+    .command('show <id>')
+    .description('one dead letter with its record, which may hold customers’ data')
+    .action((id: string) => run((context) => show(context, parseId(id)), 'one'));
+  commander
+    .command('retry [ids...]')
+    .description('retry open dead letters, all or these; discarded ones by their ids')
+    .action((ids: string[]) => run((context) => retry(context, ids.map(parseId)), ids.length > 0 ? 'one' : 'each'));
+  commander
+    .command('discard <ids...>')
+    .description(
+      'close these without syncing them; each stays closed until its record is synced or fails for another reason',
+    )
+    .action((ids: string[]) => run((context) => discard(context, ids.map(parseId)), 'one'));
 };
 
 /** The first three of so many. */

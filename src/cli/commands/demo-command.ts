@@ -18,7 +18,7 @@ import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandb
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import { optionOf } from '../arguments.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report, Traits } from '../command.ts';
 import { drawRun, runAndDraw } from '../run-job.ts';
 import { startServing } from '../serve-brands.ts';
 import { openProgress } from '../ui/progress.ts';
@@ -26,27 +26,25 @@ import { table } from '../ui/table.ts';
 
 type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };
 
-export const command: Command = {
-  hasNoBrands: true,
-  hasServers: true,
-  define(commander, run) {
-    commander
-      .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
-      .option(
-        '--orders <n>',
-        'size of the made-up shop; it has 20 reviews for every 3 orders',
-        optionOf(wholeNumber(1, 999_999)),
-        3000,
-      )
-      .addOption(
-        new Option('--shop <database>', 'where the made-up shop is kept: in a mariadbd of this machine')
-          .choices(['mariadb'])
-          .conflicts('data'),
-      )
-      // The addresses are printed while everything runs, and a document at the end of a command.
-      .addOption(new Option('--keep', 'leave everything running afterwards and print the addresses').conflicts('json'))
-      .action((options: Options) => run((context) => play(context, options)));
-  },
+export const traits: Traits = { hasNoBrands: true, hasServers: true };
+
+export const define: Define = (commander, run) => {
+  commander
+    .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
+    .option(
+      '--orders <n>',
+      'size of the made-up shop; it has 20 reviews for every 3 orders',
+      optionOf(wholeNumber(1, 999_999)),
+      3000,
+    )
+    .addOption(
+      new Option('--shop <database>', 'where the made-up shop is kept: in a mariadbd of this machine')
+        .choices(['mariadb'])
+        .conflicts('data'),
+    )
+    // The addresses are printed while everything runs, and a document at the end of a command.
+    .addOption(new Option('--keep', 'leave everything running afterwards and print the addresses').conflicts('json'))
+    .action((options: Options) => run((context) => play(context, options)));
 };
 
 async function play(context: Context, options: Options): Promise<Report | undefined> {

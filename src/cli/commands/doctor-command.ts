@@ -4,13 +4,11 @@ import { type Diagnosis, diagnose, diagnoseShop } from '../../app/doctor/index.t
 import { counted } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import { schedulesOf } from '../../queue/schedules.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { findingLines } from '../ui/table.ts';
 
-export const command: Command = {
-  define(commander, run) {
-    commander.action(() => run(runDoctor));
-  },
+export const define: Define = (commander, run) => {
+  commander.action(() => run(runDoctor));
 };
 
 async function runDoctor(context: Context): Promise<Report> {

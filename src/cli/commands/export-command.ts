@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { counted, formatCount } from '../../base/counts.ts';
 import { UsageError } from '../../base/errors.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
@@ -10,20 +10,18 @@ import { inWarehouse } from '../with-app.ts';
 /** Files that are named one by one; all are counted, and `--json` names all. */
 const namedAtMost = 20;
 
-export const command: Command = {
-  define(commander, run) {
-    commander
-      .command('parquet')
-      .description('write the data of bi as Parquet files, one per month; only months that changed since the last time')
-      .requiredOption('--to <folder>', 'an empty folder, or that of an earlier export')
-      .addHelpText(
-        'after',
-        `
+export const define: Define = (commander, run) => {
+  commander
+    .command('parquet')
+    .description('write the data of bi as Parquet files, one per month; only months that changed since the last time')
+    .requiredOption('--to <folder>', 'an empty folder, or that of an earlier export')
+    .addHelpText(
+      'after',
+      `
 The folder holds manifest.json and <table>/month=<yyyy-mm>/data.parquet; examples/lake/README.md shows how BigQuery, Snowflake, Spark
 and DuckDB read it. With BRANDS_DIR each brand is a folder of its own in it, brand=<name>. No file shows a name, a code or a contact of a member.`,
-      )
-      .action(({ to }: { to: string }) => run((context) => runExport(context, to)));
-  },
+    )
+    .action(({ to }: { to: string }) => run((context) => runExport(context, to)));
 };
 
 async function runExport(context: Context, to: string): Promise<Report> {

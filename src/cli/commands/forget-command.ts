@@ -2,30 +2,28 @@ import { UsageError } from '../../base/errors.ts';
 import { shellWord } from '../../base/visible.ts';
 import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
 import { orderCode } from '../arguments.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
 
 type Options = { order?: string[]; apply?: true };
 
-export const command: Command = {
-  define(commander, run) {
-    commander
-      .command('user <code>')
-      .description('the customer with this user_code; shows what would be masked, unless --apply is given')
-      .option('--order <code>', 'an order of the customer (repeatable): its reviews, lines and dead letters, too', add)
-      .option('--apply', 'mask it')
-      .action((userCode: string, { order: orders = [], apply }: Options) =>
-        run((context) => forget(context, { userCode, orders }, apply === true), 'one'),
-      );
-    commander
-      .command('order <code>')
-      .description('the customer of one order, such as a guest; shows what would be masked, unless --apply is given')
-      .option('--apply', 'mask it')
-      .action((code: string, { apply }: Options) =>
-        run((context) => forget(context, { orders: [code] }, apply === true), 'one'),
-      );
-  },
+export const define: Define = (commander, run) => {
+  commander
+    .command('user <code>')
+    .description('the customer with this user_code; shows what would be masked, unless --apply is given')
+    .option('--order <code>', 'an order of the customer (repeatable): its reviews, lines and dead letters, too', add)
+    .option('--apply', 'mask it')
+    .action((userCode: string, { order: orders = [], apply }: Options) =>
+      run((context) => forget(context, { userCode, orders }, apply === true), 'one'),
+    );
+  commander
+    .command('order <code>')
+    .description('the customer of one order, such as a guest; shows what would be masked, unless --apply is given')
+    .option('--apply', 'mask it')
+    .action((code: string, { apply }: Options) =>
+      run((context) => forget(context, { orders: [code] }, apply === true), 'one'),
+    );
 };
 
 const add = (order: string, before: string[] | undefined) => [...(before ?? []), order];

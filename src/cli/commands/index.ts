@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts';
+import type { Command, Define, Traits } from '../command.ts';
 
 /** All commands with what they do, in the order in which `--help` shows them. Each is in `<name>-command.ts`. */
 export const summaries = {
@@ -23,6 +23,6 @@ export const summaries = {
 
 /** Loads a command, with the systems that it works with: only the command that is called pays for them. */
 export async function loadCommand(name: string): Promise<Command> {
-  const { command }: { command: Command } = await import(`./${name}-command.ts`);
-  return command;
+  const { traits, define }: { traits?: Traits; define: Define } = await import(`./${name}-command.ts`);
+  return { ...traits, define };
 }

@@ -5,32 +5,31 @@ import { type Preset, readPresets } from '../../app/init/presets.ts';
 import { UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
 import { readEnvFile } from '../../base/parse-env-file.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report, Traits } from '../command.ts';
 import { findingLines, table } from '../ui/table.ts';
 
 type Options = { brand?: string; preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 
-export const command: Command = {
-  hasNoBrands: true,
-  define(commander, run) {
-    commander
-      .option('--preset <name>', 'use this preset, whatever the tables look like')
-      .option('--prefix <text>', 'the prefix of the tables, if several shops share a database')
-      .option('--dir <folder>', 'where the queries go (default: SHOP_SQL_DIR, else shop-sql)')
-      .option('--force', 'replace queries that are there already')
-      .option('--brand <name>', 'a brand of BRANDS_DIR: writes <name>.env and the queries of the folder <name> there')
-      .option('--list', 'only list the presets')
-      .addHelpText(
-        'after',
-        `
+export const traits: Traits = { hasNoBrands: true };
+
+export const define: Define = (commander, run) => {
+  commander
+    .option('--preset <name>', 'use this preset, whatever the tables look like')
+    .option('--prefix <text>', 'the prefix of the tables, if several shops share a database')
+    .option('--dir <folder>', 'where the queries go (default: SHOP_SQL_DIR, else shop-sql)')
+    .option('--force', 'replace queries that are there already')
+    .option('--brand <name>', 'a brand of BRANDS_DIR: writes <name>.env and the queries of the folder <name> there')
+    .option('--list', 'only list the presets')
+    .addHelpText(
+      'after',
+      `
 The shop database is that of SHOP_DATABASE_URL, in the environment or in .env of the working directory:
 
   SHOP_DATABASE_URL=postgres://reader:…@shop-db.example.com/shop review-sync init
 
 Nothing is written to the shop. Lines that .env has already are not changed.`,
-      )
-      .action((options: Options) => run((context) => (options.list ? list() : setUp(context, options))));
-  },
+    )
+    .action((options: Options) => run((context) => (options.list ? list() : setUp(context, options))));
 };
 
 async function list(): Promise<Report> {

@@ -14,7 +14,7 @@ import { acceptGone } from '../../warehouse/field-shapes.ts';
 import { type Db, openWarehouse, type Warehouse } from '../../warehouse/index.ts';
 import { recordSameShop } from '../../warehouse/orders/known-orders.ts';
 import { promoteField } from '../../warehouse/promote-field.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 
 const withoutReader = (brand: string | undefined) => {
   const roles = ['bi_reader', ...(brand === undefined ? [] : [`bi_reader_${brand}`])];
@@ -105,38 +105,30 @@ type Asked = readonly (readonly [name: string, extra: Extra, value: string | tru
 const alone = (flags: string, description: string) =>
   new Option(flags, description).conflicts(['brand', ...Object.keys(extras)]);
 
-export const command: Command = {
-  define(commander, run) {
-    for (const { flags, about } of Object.values(extras)) commander.option(flags, about);
-    commander
-      .addHelpText(
-        'after',
-        '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.',
-      )
-      .addOption(
-        alone('--as-brand <name>', 'with BRANDS_DIR: make the warehouse without brands that of this brand').conflicts([
-          'dropBrand',
-          'apply',
-        ]),
-      )
-      .addOption(
-        alone(
-          '--drop-brand <name>',
-          'say what the warehouse holds of a brand whose file is gone; with --apply drop it',
-        ),
-      )
-      .option('--apply', 'with --drop-brand: drop it')
-      .action(({ asBrand: moved, dropBrand: dropped, apply, ...options }: Options) => {
-        if (typeof moved === 'string') return run((context) => asBrand(context, moved), 'all');
-        if (typeof dropped === 'string') return run((context) => drop(context, dropped, apply === true), 'all');
-        const asked = Object.entries(extras).flatMap(([name, extra]) => {
-          const value = options[name];
-          return value === undefined ? [] : [[name, extra, value] as const];
-        });
-        const isAboutOne = asked.some(([, { isAboutOneBrand }]) => isAboutOneBrand);
-        return run((context) => migrateInTurn(context, asked), isAboutOne ? 'one' : 'each');
+export const define: Define = (commander, run) => {
+  for (const { flags, about } of Object.values(extras)) commander.option(flags, about);
+  commander
+    .addHelpText('after', '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.')
+    .addOption(
+      alone('--as-brand <name>', 'with BRANDS_DIR: make the warehouse without brands that of this brand').conflicts([
+        'dropBrand',
+        'apply',
+      ]),
+    )
+    .addOption(
+      alone('--drop-brand <name>', 'say what the warehouse holds of a brand whose file is gone; with --apply drop it'),
+    )
+    .option('--apply', 'with --drop-brand: drop it')
+    .action(({ asBrand: moved, dropBrand: dropped, apply, ...options }: Options) => {
+      if (typeof moved === 'string') return run((context) => asBrand(context, moved), 'all');
+      if (typeof dropped === 'string') return run((context) => drop(context, dropped, apply === true), 'all');
+      const asked = Object.entries(extras).flatMap(([name, extra]) => {
+        const value = options[name];
+        return value === undefined ? [] : [[name, extra, value] as const];
       });
-  },
+      const isAboutOne = asked.some(([, { isAboutOneBrand }]) => isAboutOneBrand);
+      return run((context) => migrateInTurn(context, asked), isAboutOne ? 'one' : 'each');
+    });
 };
 
 /** Migrates a brand, or the only one. After the last brand, also if it failed, the views over all brands are completed. */

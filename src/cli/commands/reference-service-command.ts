@@ -11,7 +11,7 @@ import { startReferenceService } from '../../sandbox/reference-service/index.ts'
 import { seedReviewOfEach } from '../../sandbox/reference-service/seed.ts';
 import { openShop } from '../../shop/index.ts';
 import { optionOf } from '../arguments.ts';
-import type { Command, Context } from '../command.ts';
+import type { Context, Define, Traits } from '../command.ts';
 
 type Options = {
   port: number;
@@ -26,23 +26,21 @@ type Options = {
   productsFromShop?: true;
 };
 
-export const command: Command = {
-  hasNoBrands: true,
-  isSilent: true,
-  define(commander, run) {
-    commander
-      .option('--port <port>', 'port on 127.0.0.1', optionOf(wholeNumber(0, 65_535)), 4010)
-      .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
-      .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
-      .option('--client-id <id>', 'accepted client id', 'demo')
-      .option('--client-secret <secret>', 'accepted client secret (default: a random one, kept beside its data)')
-      .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
-      .option('--latency <ms>', 'wait before each response', optionOf(number(0, 600_000)), 0)
-      .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', optionOf(number(0, 1)), 0)
-      .option('--rate-limit <n>', 'requests per second before 429', optionOf(number(0.01, 1_000_000)))
-      .option('--token-ttl <seconds>', 'how long a token is valid', optionOf(number(1, 31_536_000)))
-      .action((options: Options) => run((context) => serve(context, options)));
-  },
+export const traits: Traits = { hasNoBrands: true, isSilent: true };
+
+export const define: Define = (commander, run) => {
+  commander
+    .option('--port <port>', 'port on 127.0.0.1', optionOf(wholeNumber(0, 65_535)), 4010)
+    .option('--database-url <url>', 'its Postgres database (default: an embedded one kept under .review-sync/)')
+    .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
+    .option('--client-id <id>', 'accepted client id', 'demo')
+    .option('--client-secret <secret>', 'accepted client secret (default: a random one, kept beside its data)')
+    .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
+    .option('--latency <ms>', 'wait before each response', optionOf(number(0, 600_000)), 0)
+    .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', optionOf(number(0, 1)), 0)
+    .option('--rate-limit <n>', 'requests per second before 429', optionOf(number(0.01, 1_000_000)))
+    .option('--token-ttl <seconds>', 'how long a token is valid', optionOf(number(1, 31_536_000)))
+    .action((options: Options) => run((context) => serve(context, options)));
 };
 
 async function serve(context: Context, options: Options): Promise<undefined> {

@@ -5,21 +5,19 @@ import { UsageError } from '../../base/errors.ts';
 import { endRun } from '../../runs/end-run.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { isAttended, openRuns } from '../../warehouse/runs/runs.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
 
-export const command: Command = {
-  define(commander, run) {
-    commander
-      .command('list', { isDefault: true })
-      .description('runs that have not ended, what they may do, and whether a process carries them out')
-      .action(() => run(list));
-    commander
-      .command('end <id>')
-      .description('end a run: what waits of it is not carried out any more; work that is done is kept')
-      .action((id: string) => run((context) => end(context, id), 'one'));
-  },
+export const define: Define = (commander, run) => {
+  commander
+    .command('list', { isDefault: true })
+    .description('runs that have not ended, what they may do, and whether a process carries them out')
+    .action(() => run(list));
+  commander
+    .command('end <id>')
+    .description('end a run: what waits of it is not carried out any more; work that is done is kept')
+    .action((id: string) => run((context) => end(context, id), 'one'));
 };
 
 const list = (context: Context): Promise<Report> =>

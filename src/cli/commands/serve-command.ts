@@ -1,22 +1,21 @@
 import { once } from 'node:events';
 import { startServer } from '../../server/index.ts';
-import type { Command, Context } from '../command.ts';
+import type { Context, Define, Traits } from '../command.ts';
 import { serveBrands, startBackground } from '../serve-brands.ts';
 
-export const command: Command = {
-  isSilent: true,
-  define(commander, run) {
-    commander
-      .addHelpText(
-        'after',
-        `
+export const traits: Traits = { isSilent: true };
+
+export const define: Define = (commander, run) => {
+  commander
+    .addHelpText(
+      'after',
+      `
 Listens on HOST and PORT. With WEBHOOK_SECRET it accepts webhooks at POST /webhooks/<WEBHOOK_SECRET>, stores each in
 the warehouse before it responds, and reads the changed reviews within seconds. Any number of processes may serve; another
 serve or a worker applies what one leaves. With STATUS_TOKEN there is a status page at /, and /metrics requires the token.
 SIGTERM ends it cleanly.`,
-      )
-      .action(() => run(listen, 'all'));
-  },
+    )
+    .action(() => run(listen, 'all'));
 };
 
 async function listen(context: Context): Promise<undefined> {

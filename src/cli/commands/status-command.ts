@@ -4,14 +4,12 @@ import { queuesOf } from '../../app/app.ts';
 import { isWhole } from '../../app/config.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
 
-export const command: Command = {
-  define(commander, run) {
-    commander.action(() => run(status));
-  },
+export const define: Define = (commander, run) => {
+  commander.action(() => run(status));
 };
 
 const status = (context: Context): Promise<Report> =>

@@ -14,36 +14,34 @@ import { forecastOrders } from '../../orders/compare/forecast-orders.ts';
 import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import type { RunReport } from '../../runs/job.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { drawRun, runAndDraw, runJob } from '../run-job.ts';
 import { drawForecast } from '../ui/dry-run.ts';
 import { requireShopQueries, withApp, withSystems } from '../with-app.ts';
 
 type OrderOptions = { allowRemovals?: boolean; dryRun?: true };
 
-export const command: Command = {
-  define(commander, run) {
-    const allowRemovals = ['--allow-removals', 'remove lines and orders beyond the allowance of a day'] as const;
-    commander
-      .command('catalog')
-      .description('push categories and member grades')
-      .action(() => run((context) => runJob(context, 'sync catalog', 'parts', syncCatalog)));
-    commander
-      .command('orders')
-      .description('push the orders that changed since the last run; the first run pushes all of them')
-      .option('--dry-run', 'only say what would be sent, and to how many customers contact would go')
-      .option(...allowRemovals)
-      .action((options: OrderOptions) => run((context) => runSyncOrders(context, options)));
-    commander
-      .command('reviews')
-      .description('export the reviews that changed since the last run')
-      .action(() => run((context) => runJob(context, 'sync reviews', 'windows', syncReviews)));
-    commander
-      .command('reconcile')
-      .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
-      .option(...allowRemovals)
-      .action(({ allowRemovals = false }: OrderOptions) => run((context) => reconcile(context, allowRemovals)));
-  },
+export const define: Define = (commander, run) => {
+  const allowRemovals = ['--allow-removals', 'remove lines and orders beyond the allowance of a day'] as const;
+  commander
+    .command('catalog')
+    .description('push categories and member grades')
+    .action(() => run((context) => runJob(context, 'sync catalog', 'parts', syncCatalog)));
+  commander
+    .command('orders')
+    .description('push the orders that changed since the last run; the first run pushes all of them')
+    .option('--dry-run', 'only say what would be sent, and to how many customers contact would go')
+    .option(...allowRemovals)
+    .action((options: OrderOptions) => run((context) => runSyncOrders(context, options)));
+  commander
+    .command('reviews')
+    .description('export the reviews that changed since the last run')
+    .action(() => run((context) => runJob(context, 'sync reviews', 'windows', syncReviews)));
+  commander
+    .command('reconcile')
+    .description('read reviews and young orders again: bring in what came late or was missed, find what is gone')
+    .option(...allowRemovals)
+    .action(({ allowRemovals = false }: OrderOptions) => run((context) => reconcile(context, allowRemovals)));
 };
 
 async function runSyncOrders(context: Context, { allowRemovals = false, dryRun }: OrderOptions): Promise<Report> {

@@ -7,7 +7,7 @@ import { spanOfDays } from '../../base/time/day-range.ts';
 import { type OrderVerification, verifyOrders } from '../../orders/compare/compare-orders.ts';
 import { type Found, type Verification, verifyReviews } from '../../reviews/verify/verify-reviews.ts';
 import { recount } from '../../warehouse/bi/recount.ts';
-import type { Command, Context, Report } from '../command.ts';
+import type { Context, Define, Report } from '../command.ts';
 import { comparedText } from '../ui/difference-text.ts';
 import { table } from '../ui/table.ts';
 import { requireShopQueries, withSystems } from '../with-app.ts';
@@ -17,38 +17,36 @@ type Options = { from?: string; to?: string; repair?: boolean };
 /** Differing reviews that are listed one by one; all are counted. */
 const drawnAtMost = 20;
 
-export const command: Command = {
-  define(commander, run) {
-    const add = (name: string, what: string, repair: string, more: string, verify: typeof runVerifyReviews) =>
-      commander
-        .command(name)
-        .description(what)
-        .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
-        .option('--to <day>', 'last day, inclusive')
-        .option('--repair', repair)
-        .addHelpText(
-          'after',
-          `\nExit status 1 when anything differs and was not repaired, or could not be compared.${more}`,
-        )
-        .action((options: Options) => run((context) => verify(context, options)));
-    add(
-      'orders',
-      'which orders the service lacks, shows differently from the shop, or has although they left the shop',
-      'push again what is missing or differs; sends no e-mail address and no phone number',
-      `
+export const define: Define = (commander, run) => {
+  const add = (name: string, what: string, repair: string, more: string, verify: typeof runVerifyReviews) =>
+    commander
+      .command(name)
+      .description(what)
+      .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
+      .option('--to <day>', 'last day, inclusive')
+      .option('--repair', repair)
+      .addHelpText(
+        'after',
+        `\nExit status 1 when anything differs and was not repaired, or could not be compared.${more}`,
+      )
+      .action((options: Options) => run((context) => verify(context, options)));
+  add(
+    'orders',
+    'which orders the service lacks, shows differently from the shop, or has although they left the shop',
+    'push again what is missing or differs; sends no e-mail address and no phone number',
+    `
 Mostly one request per order.
 Orders that left the shop are only named, and are a difference with ORDER_DELETES=send: sync reconcile deletes them.
 Orders of the service that review-sync never pushed, and that are not in the shop, are not looked for.`,
-      runVerifyOrders,
-    );
-    add(
-      'reviews',
-      'which reviews the warehouse lacks, holds in an older version, or holds although they are gone',
-      'bring in what is missing or stale, and mark deleted what the service says is gone',
-      '',
-      runVerifyReviews,
-    );
-  },
+    runVerifyOrders,
+  );
+  add(
+    'reviews',
+    'which reviews the warehouse lacks, holds in an older version, or holds although they are gone',
+    'bring in what is missing or stale, and mark deleted what the service says is gone',
+    '',
+    runVerifyReviews,
+  );
 };
 
 async function runVerifyReviews(context: Context, { repair = false, ...days }: Options): Promise<Report> {

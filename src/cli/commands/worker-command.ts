@@ -13,24 +13,23 @@ import { type SharedWork, startWorker } from '../../runs/start-worker.ts';
 import { openRunSeats } from '../../runs/step-slots.ts';
 import { startServer } from '../../server/index.ts';
 import type { MeasuredApp } from '../../server/measured-app.ts';
-import type { Command, Context } from '../command.ts';
+import type { Context, Define, Traits } from '../command.ts';
 import { serveBrands, startBackground } from '../serve-brands.ts';
 import { requireShopQueries } from '../with-app.ts';
 
-export const command: Command = {
-  isSilent: true,
-  define(commander, run) {
-    commander
-      .addHelpText(
-        'after',
-        `
+export const traits: Traits = { isSilent: true };
+
+export const define: Define = (commander, run) => {
+  commander
+    .addHelpText(
+      'after',
+      `
 Runs each flow on its cron schedule (SCHEDULE_ORDERS, SCHEDULE_REVIEWS …, in SCHEDULE_TIME_ZONE). Any number of workers
 may run; a run that has not ended is not started a second time. SIGTERM finishes running jobs for ten seconds at most and
 returns the rest to the queue. After a crash another worker takes over within half a minute. With METRICS_PORT there are
 /metrics, /healthz and /readyz at HOST; with ALERT_WEBHOOK_URL each urgent issue is posted when it begins and when it ends.`,
-      )
-      .action(() => run(work, 'all'));
-  },
+    )
+    .action(() => run(work, 'all'));
 };
 
 async function work(context: Context): Promise<undefined> {
