@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { drawRun } from '../../src/cli/run-job.ts';
 import { openProgress } from '../../src/cli/ui/progress.ts';
+import { drawRun } from '../../src/cli/with-app.ts';
 import type { RunProgress } from '../../src/queue/index.ts';
 import { type Following, followRun } from '../../src/runs/run-to-end.ts';
 import { beginRun, finishRun } from '../../src/warehouse/runs/runs.ts';

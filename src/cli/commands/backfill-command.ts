@@ -1,7 +1,6 @@
 import { Option } from 'commander';
 import { backfillOrders, backfillOrdersKey } from '../../../jobs/backfill-orders.ts';
 import { backfillReviews } from '../../../jobs/backfill-reviews.ts';
-import type { Systems } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config.ts';
 import { orderDeps, reviewDeps } from '../../app/deps.ts';
 import { ownPushRights } from '../../app/run-rights.ts';
@@ -11,7 +10,6 @@ import { type DayRange, spanOfDays } from '../../base/time/day-range.ts';
 import { dayOf } from '../../base/time/span.ts';
 import { diffBackfill } from '../../orders/compare/compare-orders.ts';
 import { forecastOrders } from '../../orders/compare/forecast-orders.ts';
-import type { PushRights } from '../../orders/contact-rule.ts';
 import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import {
   backfillReviewsKey,
@@ -23,9 +21,8 @@ import type { ReviewDeps } from '../../reviews/review-deps.ts';
 import { spanTotals } from '../../warehouse/reviews/coverage.ts';
 import { optionOf } from '../arguments.ts';
 import type { Context, Define, Report } from '../command.ts';
-import { drawRun, runAndDraw, startOnly } from '../run-job.ts';
-import { drawDiff, drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withApp, withSystems } from '../with-app.ts';
+import { drawDiff, drawForecast } from '../ui/difference-text.ts';
+import { drawRun, runAndDraw, startOnly, withApp, withSystems } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; dryRun?: true; detach?: true };
 type ReviewOptions = Options & { gaps?: true };
@@ -92,9 +89,9 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
   const asked = { from, to, gaps };
   // Wrong days are reported before anything is opened.
   spanOfDays(asked, context.config().api.timeZone);
-  const shown = { label: 'backfill reviews', unit: 'windows' };
-  if (options.dryRun) return withSystems(context, shown, (app) => planReviews(reviewDeps(app, context.signal), asked));
-  return withApp(context, shown, async (app, progress) => {
+  const use = { label: 'backfill reviews', unit: 'windows' };
+  if (options.dryRun) return withSystems(context, use, (app) => planReviews(reviewDeps(app, context.signal), asked));
+  return withApp(context, use, async (app, progress) => {
     // Days without any plausible date, too, before a run is recorded.
     const deps = reviewDeps(app, context.signal);
     spanOf(asked, deps, deps.plausible);
@@ -104,18 +101,15 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
       const { reviews, requests } = await spanTotals(app.warehouse.db, runId);
       return `${counted(reviews, 'review')}, ${counted(requests, 'request')}`;
     };
-    return drawRun('backfill reviews', await runAndDraw(context, progress, app, run, note));
+    return drawRun(use.label, await runAndDraw(context, progress, app, run, note));
   });
 }
 
 async function planReviews(deps: ReviewDeps, asked: DayRange & { gaps: boolean }): Promise<Report> {
-  const { timeZone } = deps;
   const planned = await planBackfillReviews(deps, asked, deps.now());
   const { requests, atLeast } = await estimateRequests(deps, planned.windows);
-  const windows = planned.windows.map(({ span }) => ({
-    from: dayOf(span.start, timeZone),
-    to: dayOf(span.end - 1, timeZone),
-  }));
+  const day = (second: number) => dayOf(second, deps.timeZone);
+  const windows = planned.windows.map(({ span }) => ({ from: day(span.start), to: day(span.end - 1) }));
   const text = [
     `${counted(windows.length, 'window')}, ${atLeast ? 'at least' : 'about'} ${counted(requests, 'request')}:`,
     ...windows.map((window) => `  ${window.from} … ${window.to}`),
@@ -126,20 +120,27 @@ async function planReviews(deps: ReviewDeps, asked: DayRange & { gaps: boolean }
 
 async function runBackfillOrders(context: Context, options: OrderOptions): Promise<Report> {
   const { from, to, withEmail = false, allowRemovals = false } = options;
-  const config = context.config();
   const asked = { trigger: withEmail ? 'backfill with e-mail' : 'backfill', from, to, allowRemovals } as const;
-  const rights = ownPushRights(config, asked.trigger, asked);
-  if (withEmail && rights.contactMaxAgeDays <= 0) throw new UsageError(noContact, { hint: noContactHint });
-  const shown = { label: 'backfill orders', unit: 'slices of orders' };
+  const rights = ownPushRights(context.config(), asked.trigger, asked);
+  if (withEmail && rights.contactMaxAgeDays <= 0) {
+    const hint = 'Set ORDER_CONTACT_MAX_AGE_DAYS to a number of days, or leave out --with-email.';
+    const what = '--with-email was asked for, and ORDER_CONTACT_MAX_AGE_DAYS is 0: this process sends no contact';
+    throw new UsageError(what, { hint });
+  }
+  const use = { label: 'backfill orders', unit: 'slices of orders', readsShop: true };
   if (options.diff || options.dryRun) {
-    return withSystems(context, shown, async (app) => {
-      await requireShopQueries(app);
-      if (options.diff) return await showDiff(context, app, rights, options.limit);
-      return await forecastBackfill(context, app, rights, withEmail);
+    return withSystems(context, use, async (app) => {
+      const deps = orderDeps(app, context.signal);
+      if (options.diff) return drawDiff(await diffBackfill(deps, rights, options.limit), options.limit);
+      const forecast = await forecastOrders(deps, ordersByCreation(app.shop, rights.createdIn), rights);
+      const contact = withEmail
+        ? `With --with-email THEY ARE SENT: the service could mail all ${counted(forecast.withContact, 'customer')}.`
+        : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +
+          'The regular sync sends those of young orders: review-sync sync orders --dry-run';
+      return drawForecast(forecast, contact, allowRemovals);
     });
   }
-  return withApp(context, shown, async (app, progress) => {
-    await requireShopQueries(app);
+  return withApp(context, use, async (app, progress) => {
     context.terminal.say(
       withEmail
         ? 'E-mail addresses and phone numbers ARE sent: the service may mail these customers.'
@@ -148,25 +149,6 @@ async function runBackfillOrders(context: Context, options: OrderOptions): Promi
     );
     const run = { job: backfillOrders, asked, key: backfillOrdersKey(asked), replaces: true };
     if (options.detach) return await startOnly(app, run);
-    return drawRun('backfill orders', await runAndDraw(context, progress, app, run));
+    return drawRun(use.label, await runAndDraw(context, progress, app, run));
   });
-}
-
-const noContact = '--with-email was asked for, and ORDER_CONTACT_MAX_AGE_DAYS is 0: this process sends no contact';
-const noContactHint = 'Set ORDER_CONTACT_MAX_AGE_DAYS to a number of days, or leave out --with-email.';
-
-async function showDiff({ signal }: Context, app: Systems, rights: PushRights, limit: number) {
-  const diff = await diffBackfill(orderDeps(app, signal), rights, limit);
-  const incomplete = diff.orders.some(({ kind }) => kind === 'not compared');
-  return { text: drawDiff(diff, limit), json: diff, incomplete };
-}
-
-async function forecastBackfill({ signal }: Context, app: Systems, rights: PushRights, withEmail: boolean) {
-  const orders = ordersByCreation(app.shop, rights.createdIn);
-  const forecast = await forecastOrders(orderDeps(app, signal), orders, rights);
-  const contact = withEmail
-    ? `With --with-email THEY ARE SENT: the service could mail all ${counted(forecast.withContact, 'customer')}.`
-    : 'A backfill sends none that the service does not have already: it mails nobody (--with-email would). ' +
-      'The regular sync sends those of young orders: review-sync sync orders --dry-run';
-  return { text: drawForecast(forecast, contact, rights.allowRemovals), json: forecast };
 }

@@ -6,9 +6,8 @@ import type { RunReport } from '../../runs/job.ts';
 import { discardDeadLetters, groupDeadLetters, payloadOf } from '../../warehouse/dead-letters.ts';
 import { numberOf } from '../arguments.ts';
 import type { Context, Define, Report } from '../command.ts';
-import { drawRun, runAndDraw } from '../run-job.ts';
 import { table } from '../ui/table.ts';
-import { inWarehouse, withApp } from '../with-app.ts';
+import { drawRun, inWarehouse, runAndDraw, withApp } from '../with-app.ts';
 
 export const define: Define = (commander, run) => {
   commander

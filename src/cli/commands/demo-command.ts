@@ -19,10 +19,10 @@ import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import { optionOf } from '../arguments.ts';
 import type { Context, Define, Report, Traits } from '../command.ts';
-import { drawRun, runAndDraw } from '../run-job.ts';
 import { startServing } from '../serve-brands.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
+import { drawRun, runAndDraw } from '../with-app.ts';
 
 type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };
 

@@ -1,8 +1,9 @@
-import { type ShownOrder, withoutCustomer } from '../../orders/compare/show-order.ts';
+import { orderDeps } from '../../app/deps.ts';
+import { ownPushRights } from '../../app/run-rights.ts';
+import { type ShownOrder, showOrder, withoutCustomer } from '../../orders/compare/show-order.ts';
 import { explainReview } from '../../reviews/refresh/explain-review.ts';
-import { numberOf } from '../arguments.ts';
+import { numberOf, orderCode } from '../arguments.ts';
 import type { Context, Define, Report } from '../command.ts';
-import { lookAtOrder } from '../look-at-order.ts';
 import { orderText, reviewText } from '../ui/record-text.ts';
 import { withSystems } from '../with-app.ts';
 
@@ -10,16 +11,30 @@ export const define: Define = (commander, run) => {
   commander
     .command('order <code>')
     .description('what the shop holds, what was pushed, what the service holds, and what differs now')
-    .action((code: string) => run((context) => lookAtOrder(context, code, draw), 'one'));
+    .action((code: string) => run((context) => lookAtOrder(context, code, withoutCustomer, orderText), 'one'));
   commander
     .command('review <id>')
     .description('what the service answers, what the warehouse holds, which windows held it, and what differs now')
     .action((id: string) => run((context) => lookAtReview(context, id), 'one'));
 };
 
-function draw(found: ShownOrder): Report {
-  const order = withoutCustomer(found);
-  return { text: orderText(order), json: order };
+/** What `explain order` and `preview order` do: they show one order and change nothing. */
+export async function lookAtOrder<T>(
+  context: Context,
+  text: string,
+  shownOf: (order: ShownOrder) => T,
+  draw: (shown: T) => string,
+): Promise<Report> {
+  const asked = orderCode(text);
+  return withSystems(context, {}, async (app) => {
+    const order = await showOrder(orderDeps(app, context.signal), asked, ownPushRights(app.config, 'show'));
+    const { code, shop, service, lookupFault, link, deadLetters } = order;
+    const json = shownOf(order);
+    const otherSpelling = code === asked ? '' : `The shop’s code of ${asked} is ${code}.\n\n`;
+    // If nothing anywhere is known of the code, it is probably mistyped.
+    const isUnknown = !shop && !service && !link && deadLetters.length === 0;
+    return { text: otherSpelling + draw(json), json, incomplete: lookupFault !== undefined || isUnknown };
+  });
 }
 
 async function lookAtReview(context: Context, text: string): Promise<Report> {

@@ -15,9 +15,8 @@ import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import type { RunReport } from '../../runs/job.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Context, Define, Report } from '../command.ts';
-import { drawRun, runAndDraw, runJob } from '../run-job.ts';
-import { drawForecast } from '../ui/dry-run.ts';
-import { requireShopQueries, withApp, withSystems } from '../with-app.ts';
+import { drawForecast } from '../ui/difference-text.ts';
+import { drawRun, runAndDraw, runJob, withApp, withSystems } from '../with-app.ts';
 
 type OrderOptions = { allowRemovals?: boolean; dryRun?: true };
 
@@ -45,27 +44,24 @@ export const define: Define = (commander, run) => {
 };
 
 async function runSyncOrders(context: Context, { allowRemovals = false, dryRun }: OrderOptions): Promise<Report> {
-  const shown = { label: 'sync orders', unit: 'slices of orders' };
+  const use = { label: 'sync orders', unit: 'slices of orders', readsShop: true };
   if (dryRun) {
-    return withSystems(context, shown, async (app) => {
-      await requireShopQueries(app);
+    return withSystems(context, use, async (app) => {
       const forecast = await forecastOf(context, app, ordersToSync(app, allowRemovals), allowRemovals);
-      const text = drawForecast(forecast, contactText(app, forecast.withContact), allowRemovals);
-      return { text, json: forecast };
+      return drawForecast(forecast, contactText(app, forecast.withContact), allowRemovals);
     });
   }
-  return withApp(context, shown, async (app, progress) => {
-    await requireShopQueries(app);
+  return withApp(context, use, async (app, progress) => {
     const isFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
     if (isFirst && context.terminal.isTerminal) await announceContact(context, app);
     const request = { job: syncOrders, asked: { allowRemovals } };
-    return drawRun('sync orders', await runAndDraw(context, progress, app, request));
+    return drawRun(use.label, await runAndDraw(context, progress, app, request));
   });
 }
 
 /** What a regular run would send of these orders. */
 const forecastOf = (
-  { signal }: Pick<Context, 'signal'>,
+  { signal }: Context,
   app: Systems,
   orders: Parameters<typeof forecastOrders>[1],
   allowRemovals = false,
@@ -81,10 +77,11 @@ const contactText = ({ config: { orderContactMaxAgeDays: days } }: Systems, cust
 const thinkMs = 10_000;
 
 /** Only young orders carry contact, so only those are read. @throws IncompleteError if a person stops it. */
-async function announceContact({ terminal, signal }: Context, app: Systems): Promise<void> {
+async function announceContact(context: Context, app: Systems): Promise<void> {
+  const { terminal, signal } = context;
   const start = secondOf(app.now()) - app.config.orderContactMaxAgeDays * 86_400;
   const young = ordersByCreation(app.shop, { start, end: undefined });
-  const { withContact } = await forecastOf({ signal }, app, young);
+  const { withContact } = await forecastOf(context, app, young);
   if (withContact === 0) return;
   terminal.say(contactText(app, withContact));
   terminal.say(`The first run begins in ${thinkMs / 1000} seconds; Ctrl-C stops it.`);

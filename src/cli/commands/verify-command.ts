@@ -10,7 +10,7 @@ import { recount } from '../../warehouse/bi/recount.ts';
 import type { Context, Define, Report } from '../command.ts';
 import { comparedText } from '../ui/difference-text.ts';
 import { table } from '../ui/table.ts';
-import { requireShopQueries, withSystems } from '../with-app.ts';
+import { withSystems } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
 
@@ -107,8 +107,7 @@ function conclusion({ differing, unrepairable, problems }: Verification, repair:
 async function runVerifyOrders(context: Context, { repair = false, ...days }: Options): Promise<Report> {
   const { orderDeletes: deletes } = context.config();
   const rights = ownPushRights(context.config(), 'repair', days);
-  return withSystems(context, { label: 'verify orders', unit: 'orders' }, async (app, progress) => {
-    await requireShopQueries(app);
+  return withSystems(context, { label: 'verify orders', unit: 'orders', readsShop: true }, async (app, progress) => {
     await requireSameService(app.warehouse.db, app.config.api);
     await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     const onProgress = (orders: number, note: string) => progress.update(orders, undefined, note);
