@@ -53,10 +53,9 @@ export async function runProgram(given: Surroundings): Promise<number> {
       if (name !== called) continue;
       const command = await loadCommand(name);
       define(commander, command, async (work, reach, asked) => {
-        const { inBrands } = await import('./in-brands.ts');
-        const { untilStopped } = await import('./until-stopped.ts');
+        const { runCommand } = await import('./run-command.ts');
         const around = { ...given, ...output, environment: given.readEnvironment() };
-        const report = await untilStopped(around, command, () => inBrands(around, reach, asked, work));
+        const report = await runCommand(around, command, reach, asked, work);
         if (!report) return;
         const isJson = args.includes('--json');
         if (isJson) writeJson(report.json);

@@ -10,7 +10,7 @@ import { UsageError } from '../../src/base/errors.ts';
 import { isLoopback } from '../../src/base/is-loopback.ts';
 import { parseEnvFile } from '../../src/base/parse-env-file.ts';
 import { loadCommand, summaries } from '../../src/cli/commands/index.ts';
-import { graceMs } from '../../src/cli/until-stopped.ts';
+import { graceMs } from '../../src/cli/run-command.ts';
 import { runCli } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 

@@ -36,7 +36,7 @@ test('an unreadable .env ends a command with status 2, a sentence and a document
   const cwd = await temporaryFolder();
   await mkdir(join(cwd, '.env'));
   const { status, stdout, stderr } = await runProcess(['status', '--json'], {}, cwd);
-  expect(stderr).toMatch(/^review-sync: \.env cannot be read: EISDIR.*\nIt must be a file/);
+  expect(stderr).toMatch(/^review-sync: \.env cannot be read: EISDIR.*\n→ It must be a file/);
   const error = { code: 'usage', message: expect.stringContaining('EISDIR'), hint: expect.stringContaining('a file') };
   expect([status, JSON.parse(stdout)]).toEqual([2, { error }]);
 });

@@ -3,7 +3,7 @@ import { startServer } from '../../server/index.ts';
 import type { Context, Define, Traits } from '../command.ts';
 import { serveBrands, startBackground } from '../serve-brands.ts';
 
-export const traits: Traits = { isSilent: true };
+export const traits: Traits = { isSilent: true, hasServers: true };
 
 export const define: Define = (commander, run) => {
   commander

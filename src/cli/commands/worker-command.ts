@@ -17,7 +17,7 @@ import type { Context, Define, Traits } from '../command.ts';
 import { serveBrands, startBackground } from '../serve-brands.ts';
 import { requireShopQueries } from '../with-app.ts';
 
-export const traits: Traits = { isSilent: true };
+export const traits: Traits = { isSilent: true, hasServers: true };
 
 export const define: Define = (commander, run) => {
   commander

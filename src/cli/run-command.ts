@@ -1,46 +1,82 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Brand, configOf, readBrands } from '../app/brands.ts';
 import { readDeployment, readLogLevel, readWarehouseConfig, shortLockSeconds } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
 import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
-import { sessionsOnOurTables } from '../warehouse/lock-waits.ts';
-import type { Context, Reach, Report, Work } from './command.ts';
+import { sessionsOnOurTables, watchLockWaits } from '../warehouse/lock-waits.ts';
+import type { Context, Reach, Report, Traits, Work } from './command.ts';
 import { describeFailure, failureJson } from './failure.ts';
 import type { Surroundings } from './program.ts';
 
 /** This file is loaded by a command that is called: `--help` needs neither configuration nor log. */
 type Around = Surroundings & Pick<Context['terminal'], 'draw'> & Pick<Context, 'environment'>;
 
+/** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
+export const graceMs = ({ hasServers }: Traits): number => (hasServers ? 20_000 : 2000);
+
 /**
- * Runs a command where it is to be run: without BRANDS_DIR, and where it serves all brands, once; otherwise for the brand
- * that --brand names, or for one after the other. What fails for one brand does not stop the next, and the exit status is
- * the worst.
+ * Runs a command where it is to be run. Says for which lock it waits in the warehouse, and gives it up if it has not
+ * ended soon after a signal.
  *
  * @param asked the brand of --brand.
+ * @throws the reason of the signal if the work has not ended within the grace after it; and as the work.
+ */
+export async function runCommand(
+  around: Around,
+  command: Traits,
+  reach: Reach,
+  asked: string | undefined,
+  work: Work,
+): Promise<Report | undefined> {
+  const { signal, environment, writeError } = around;
+  const done = new AbortController();
+  const stopped = once(signal, 'abort', { signal: done.signal })
+    .then(() => delay(graceMs(command), undefined, { signal: done.signal }))
+    .then(() => Promise.reject(signal.reason));
+  // `serve` and `worker` log such waits; the others use no warehouse of a user.
+  const url = command.hasServers ? undefined : environment.WAREHOUSE_DATABASE_URL?.trim();
+  const watching = url && watchLockWaits(url, (text) => writeError(`waiting: ${text}\n`));
+  const working = inBrands(around, reach, asked, work);
+  try {
+    return await (signal.aborted ? working : Promise.race([working, stopped]));
+  } finally {
+    stopped.catch(() => {});
+    working.catch(() => {});
+    done.abort();
+    const closing = watching ? watching.close() : undefined;
+    // After a signal no server that hangs is waited for: the connections end with the process.
+    if (!signal.aborted) await closing;
+  }
+}
+
+/**
+ * Without BRANDS_DIR, and if the command serves all brands, the work is done once; otherwise for the brand that --brand
+ * names, or for one after the other. A failure for one brand does not stop the next, and the exit status is the worst.
+ *
  * @throws UsageError if the brand is not known, or the command needs one.
  */
-export async function inBrands(
+async function inBrands(
   around: Around,
   reach: Reach,
   asked: string | undefined,
   work: Work,
 ): Promise<Report | undefined> {
-  if (reach === 'all') return work(openContext(around));
-  const brands = readBrands(around.environment);
+  const brands = reach === 'all' ? undefined : readBrands(around.environment);
   if (!brands) {
-    if (asked === undefined) return work(openContext(around));
+    if (reach === 'all' || asked === undefined) return work(openContext(around));
     throw new UsageError(`--brand is ${JSON.stringify(asked)}, and BRANDS_DIR is not set: there are no brands`);
   }
   const names = brands.map(({ name }) => name).join(', ');
-  const [only, ...others] = asked === undefined ? brands : brands.filter(({ name }) => name === asked);
+  const wanted = asked === undefined ? brands : brands.filter(({ name }) => name === asked);
+  const [only] = wanted;
   if (!only) throw new UsageError(`There is no brand ${JSON.stringify(asked)}, expected one of: ${names}`);
-  if (asked !== undefined || (reach === 'one' && others.length === 0)) return work(openContext(around, only));
-  if (reach === 'one') {
-    throw new UsageError(`This command is about one brand: add --brand and one of ${names}`);
-  }
+  if (asked !== undefined || (reach === 'one' && wanted.length === 1)) return work(openContext(around, only));
+  if (reach === 'one') throw new UsageError(`This command is about one brand: add --brand and one of ${names}`);
   const reports: [name: string, report: Report][] = [];
   for (const brand of brands) {
     const context = openContext(around, brand, { isLast: brand === brands.at(-1) });
-    const report = await ofBrand(around, brand, () => work(context));
+    const report = await work(context).catch((error: unknown) => failureOf(around, brand, error));
     around.signal.throwIfAborted();
     if (report) reports.push([brand.name ?? '', report]);
   }
@@ -52,21 +88,16 @@ export async function inBrands(
   };
 }
 
-/** The report of one brand, of its failure too, which is said at once on standard error. */
-async function ofBrand(around: Around, brand: Brand, work: () => ReturnType<Work>): Promise<Report | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
-    if (isLockedOut(error)) around.writeError(await holdersText(brand).catch(() => ''));
-    const isWrongUsage = exitStatus(error) === 2;
-    return {
-      text: 'failed: standard error says why',
-      json: { error: failureJson(error) },
-      incomplete: true,
-      isWrongUsage,
-    };
-  }
+/** The report of a brand that failed, which is said at once on standard error. */
+async function failureOf(around: Around, brand: Brand, error: unknown): Promise<Report> {
+  around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
+  if (isLockedOut(error)) around.writeError(await holdersText(brand).catch(() => ''));
+  return {
+    text: 'failed: standard error says why',
+    json: { error: failureJson(error) },
+    incomplete: true,
+    isWrongUsage: exitStatus(error) === 2,
+  };
 }
 
 /** Which sessions may hold the lock that a statement did not get. */
