@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { Logger } from '../base/log.ts';
 
 const digest = (text: string) => createHash('sha256').update(text).digest();
 
@@ -25,3 +26,19 @@ export function hasToken({ headers }: FastifyRequest, token: string, onWrong: ()
 /** Whether a proxy passed the request on: the address that it came from says nothing about the client then. */
 export const isForwarded = ({ headers }: FastifyRequest): boolean =>
   ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined);
+
+/** Warns at most once a minute: neither guesses nor a sender that repeats itself may fill the log. */
+export function onceAMinute(log: Logger, message: string): (fields: object) => void {
+  let warnedMs = Number.NEGATIVE_INFINITY;
+  return (fields) => {
+    if (performance.now() - warnedMs < 60_000) return;
+    warnedMs = performance.now();
+    log.warn(fields, message);
+  };
+}
+
+/** @param what the path, as an operator names it. */
+export function wrongTokenWarning(log: Logger, what: string): () => void {
+  const warn = onceAMinute(log, 'a request had a wrong token');
+  return () => warn({ what });
+}

@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { metricsContentType, renderBrands } from '../app/metrics.ts';
 import { describeError, ReviewSyncError } from '../base/errors.ts';
+import { isLoopback } from '../base/is-loopback.ts';
 import type { Logger } from '../base/log.ts';
-import { cached } from './cached.ts';
-import type { Served } from './measured-app.ts';
-import { metricsRoute } from './metrics-route.ts';
-import { onceAMinute } from './once-a-minute.ts';
+import { hasToken, isForwarded, onceAMinute, wrongTokenWarning } from './credentials.ts';
+import { cached, type Served } from './measured-app.ts';
 import { statusRoutes } from './status-routes.ts';
 import { webhookRoute } from './webhook-route.ts';
 
@@ -137,5 +137,32 @@ function healthRoutes(server: FastifyInstance, { all }: Served): void {
     } catch {
       return reply.status(503).send({ status: 'the warehouse does not respond' });
     }
+  });
+}
+
+/**
+ * `GET /metrics`, for Prometheus, without customers' data. With STATUS_TOKEN a request needs it as a bearer token.
+ * Without it there are metrics on a loopback address only, and for direct requests of this machine only: behind a proxy
+ * every client has a loopback address, and a web page may give its own name such an address.
+ */
+function metricsRoute(server: FastifyInstance, { deployment, log, all }: Served): void {
+  const { host, statusToken: token, brandsDir } = deployment;
+  if (token === undefined && !isLoopback(host)) {
+    log.warn('STATUS_TOKEN is not set: /metrics is only served on a loopback address');
+    return;
+  }
+  const warnWrongToken = wrongTokenWarning(log, '/metrics');
+  server.get('/metrics', async (request, reply) => {
+    if (token === undefined && (isForwarded(request) || !isLoopback(request.hostname))) {
+      return reply
+        .status(403)
+        .send({ error: 'metrics behind a proxy or another name than localhost need STATUS_TOKEN' });
+    }
+    if (token !== undefined && !hasToken(request, token, warnWrongToken)) {
+      return reply.status(401).header('www-authenticate', 'Bearer').send({ error: 'STATUS_TOKEN is required' });
+    }
+    const metrics = all().map((one) => one.metrics);
+    const text = brandsDir === undefined ? metrics[0]?.render() : renderBrands(metrics);
+    return reply.header('content-type', metricsContentType).send(await text);
   });
 }

@@ -5,7 +5,6 @@ import { statusReport } from '../app/status-report.ts';
 import type { Logger } from '../base/log.ts';
 import { openWarehouse } from '../warehouse/index.ts';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
-import { cached } from './cached.ts';
 
 /**
  * An App with metrics of its requests, and the cached status report. The report has connections of its own: it must not
@@ -50,3 +49,29 @@ export type Served = {
   /** WEBHOOK_BRAND_IDS of brands that cannot be served now; undefined: not known, as the file of one cannot be read. */
   idsOfOthers(): readonly number[] | undefined;
 };
+
+/**
+ * Keeps a value for `ttlMs` after it was made. A call that comes more than `ttlMs` after `make` began, while it runs,
+ * begins another. A failure is not kept.
+ *
+ * @param now milliseconds of any clock.
+ */
+export function cached<T>(make: () => Promise<T>, ttlMs: number, now = () => performance.now()): () => Promise<T> {
+  let entry: { at: number; value: Promise<T> } | undefined;
+  return () => {
+    if (entry === undefined || now() - entry.at >= ttlMs) {
+      const fresh = { at: now(), value: make() };
+      entry = fresh;
+      // Counted from the end: a value that takes long to make must not be made without a pause.
+      fresh.value.then(
+        () => {
+          fresh.at = now();
+        },
+        () => {
+          if (entry === fresh) entry = undefined;
+        },
+      );
+    }
+    return entry.value;
+  };
+}

@@ -5,10 +5,9 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { issuesOf } from '../app/alert-rules.ts';
 import { describeError, describeWithHint } from '../base/errors.ts';
-import { hasToken } from './credentials.ts';
+import { hasToken, wrongTokenWarning } from './credentials.ts';
 import type { MeasuredApp, Served } from './measured-app.ts';
-import { wrongTokenWarning } from './once-a-minute.ts';
-import { script } from './page/layout.ts';
+import { script } from './page/html.ts';
 import { type BrandSummary, brandsPage, statusPage, unavailablePage } from './page/page.ts';
 import { style } from './page/style.ts';
 

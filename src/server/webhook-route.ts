@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { App } from '../app/app.ts';
 import { acceptWebhook, type Receiver } from '../webhooks/accept-webhook.ts';
-import { isEqualSecret } from './credentials.ts';
+import { isEqualSecret, onceAMinute, wrongTokenWarning } from './credentials.ts';
 import type { Served } from './measured-app.ts';
-import { onceAMinute, wrongTokenWarning } from './once-a-minute.ts';
 
 /** Largest body in bytes. An event of the spec takes some 70 bytes. */
 const mostBytes = 256 * 1024;

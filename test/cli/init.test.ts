@@ -110,7 +110,9 @@ test('init says what is missing or wrong and writes nothing, and lists the prese
   const { world, cwd, ofShop, init } = await initWorld('select 1');
   const end = await init();
   expect(end).toMatchObject({ status: 1, stdout: '' });
-  expect(end.stderr).toMatch(/^review-sync: The user of SHOP_DATABASE_URL sees no table; nothing was written\.\n→ Grant/);
+  expect(end.stderr).toMatch(
+    /^review-sync: The user of SHOP_DATABASE_URL sees no table; nothing was written\.\n→ Grant/,
+  );
   expect(await readdir(cwd)).toEqual([]);
   await world.shop('create table something (id integer)');
   const unknown = await runCli(['init', '--preset', 'shopify'], ofShop);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { cached } from '../../src/server/cached.ts';
+import { cached } from '../../src/server/measured-app.ts';
 import { addressOf, startHere, until } from '../harness/cli.ts';
 import { openServe } from '../harness/world.ts';
 

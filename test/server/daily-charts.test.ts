@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { StatusReport } from '../../src/app/status-report.ts';
-import { dailyCharts } from '../../src/server/page/daily-charts.ts';
+import { dailyCharts } from '../../src/server/page/page.ts';
 
 const at = new Date('2026-11-26T10:47:03Z');
 type Days = readonly (number | null)[];
