@@ -17,10 +17,7 @@ type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude
    *
    * @param at.failures the errors of failed steps. Empty unless `completesAlways`.
    */
-  complete(
-    app: App,
-    at: { state: State; run: Run; failures: readonly string[]; signal: AbortSignal },
-  ): Promise<Conclusion>;
+  complete(app: App, at: { state: State; run: Run; failures: string[]; signal: AbortSignal }): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;
   /** Called after `complete`, however the run ended. Its counts replace those of the steps. */
@@ -56,23 +53,21 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
       const summedUp = await definition.sumUp?.({ app, run, counts, open });
       const problems = [completed?.problem, summedUp?.problem].flatMap((one) => (one ? [mask(one)] : []));
       const steps = { failures, ended: results.length + failures.length };
-      const report = reportOf({ ...counts, ...summedUp?.counts }, problems, steps, open.counted);
+      const report = { counts: { ...counts, ...summedUp?.counts }, ...outcomeOf(problems, steps, open.counted) };
       await recount(db);
       await finishRun(db, run.id, report);
-      const isDone = report.outcome === 'done';
-      app.log[isDone ? 'info' : 'warn']({ run: run.id, ...report }, `${name}: ${report.outcome}`);
+      app.log[report.outcome === 'done' ? 'info' : 'warn']({ run: run.id, ...report }, `${name}: ${report.outcome}`);
       return report;
     },
   };
 }
 
 /** @param problems what is wrong beside failed steps and dead letters. */
-function reportOf(
-  counts: Counts,
+function outcomeOf(
   problems: readonly string[],
   { failures, ended }: { failures: readonly string[]; ended: number },
   deadLetters: number,
-): RunReport {
+): Omit<RunReport, 'counts'> {
   const texts = [...problems];
   if (failures.length > 0) {
     const errors = [...new Set(failures)].slice(0, 3).join('; ');
@@ -80,12 +75,7 @@ function reportOf(
   }
   if (deadLetters > 0)
     texts.push(`${counted(deadLetters, 'record')} could not be synced; see them with: review-sync dead-letters`);
-  if (texts.length === 0) return { outcome: 'done', counts };
-  const other = problems.length > 0 ? 'problem' : 'dead-letters';
-  return {
-    outcome: 'incomplete',
-    counts,
-    reason: failures.length > 0 ? 'steps-failed' : other,
-    error: texts.join('. '),
-  };
+  if (texts.length === 0) return { outcome: 'done' };
+  const reason = failures.length > 0 ? 'steps-failed' : problems.length > 0 ? 'problem' : 'dead-letters';
+  return { outcome: 'incomplete', reason, error: texts.join('. ') };
 }

@@ -39,7 +39,7 @@ export async function endInterrupted(app: App, id: string): Promise<void> {
   });
 }
 
-/** Ends the open scheduled runs of jobs whose schedule is off in this process. */
+/** Ends the open scheduled runs of jobs whose schedule is off here. */
 export async function endRunsOfSchedulesOff(app: App, schedules: readonly Schedule[]): Promise<void> {
   const { db } = app.warehouse;
   for (const run of await openRuns(db)) {
@@ -58,10 +58,9 @@ export async function endRunsOfSchedulesOff(app: App, schedules: readonly Schedu
  * @returns the open runs that are left.
  */
 export async function endLostRuns(app: App, open: readonly Run[], dueJob?: string): Promise<Run[]> {
-  const { db } = app.warehouse;
   if (open.length === 0) return [];
   // Not the clock of this machine: if it is behind, it would stop the runs of all others.
-  const now = await warehouseNow(db);
+  const now = await warehouseNow(app.warehouse.db);
   const left: Run[] = [];
   for (const run of open) {
     const end = await lostEnd(app, run, now, run.job === dueJob);
@@ -74,17 +73,13 @@ export async function endLostRuns(app: App, open: readonly Run[], dueJob?: strin
 /** A worker that restarts continues its runs within this time, in milliseconds. */
 const restartMs = 60_000;
 
-async function lostEnd(
-  app: App,
-  run: Run,
-  now: Date,
-  isDue: boolean,
-): Promise<{ outcome: 'abandoned' | 'failed'; error: string } | undefined> {
+async function lostEnd(app: App, run: Run, now: Date, isDue: boolean) {
   if (!(await app.queues.isAlive(run.id))) {
-    return { outcome: 'failed', error: 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again' };
+    const error = 'its job is not in the queue of QUEUE_URL. Nothing is lost; run it again';
+    return { outcome: 'failed', error } as const;
   }
   if (!isDue || !isUnattended(run, now, restartMs)) return undefined;
   const [differing] = differingSystems(run.systems, systemsOf(app.config));
-  if (!differing) return undefined;
-  return { outcome: 'abandoned', error: `nobody continues it, and this process may not: ${differing.what}` };
+  const error = `nobody continues it, and this process may not: ${differing?.what}`;
+  return differing && ({ outcome: 'abandoned', error } as const);
 }

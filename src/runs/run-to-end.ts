@@ -18,11 +18,10 @@ export type Following = {
   note?: ((runId: string) => Promise<string>) | undefined;
 };
 
-/** How often to ask the queue whether the run's job has ended, in milliseconds. */
+/** How often to ask the queue whether the run's job has ended. */
 const askEveryMs = 200;
 /** How often to look at what the run has brought, and at its row, which ends before its job where a person ends the run. */
 const lookEveryMs = 2000;
-
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
 
@@ -79,12 +78,11 @@ export function endOf({ outcome, counts, reason, error }: Run): RunReport | unde
 function recordedEnd(run: Run | undefined, jobError: string | undefined): RunReport {
   const report = run && endOf(run);
   if (report && run.outcome !== 'failed') return report;
-  const again = 'run it again. review-sync doctor says what is broken.';
-  // A worker attends to it, so the same command would join it once more.
-  const open = `correct QUEUE_URL if a worker has another one, or end the run, review-sync runs end ${run?.id}, and ${again}`;
-  throw new ReviewSyncError('run', run?.error ?? jobError ?? 'the run is no longer in the queue', {
-    hint: `Nothing is lost; ${run && !report && jobError === undefined ? open : again}`,
-  });
+  // A worker attends to a run that the queue has lost, so the same command would join it once more.
+  const isOpen = run && !report && jobError === undefined;
+  const first = `correct QUEUE_URL if a worker has another one, or end the run, review-sync runs end ${run?.id}, and `;
+  const hint = `Nothing is lost; ${isOpen ? first : ''}run it again. review-sync doctor says what is broken.`;
+  throw new ReviewSyncError('run', run?.error ?? jobError ?? 'the run is no longer in the queue', { hint });
 }
 
 const interrupted = () =>

@@ -38,10 +38,8 @@ export type RunWorkerOptions = Pick<TakeOptions, 'onRetry'> & {
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
 };
 
-export type RunningWorker = {
-  /** Finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
-  close(graceMs?: number): Promise<void>;
-};
+/** `close` finishes running jobs for at most `graceMs`, then returns the rest to the queue. */
+export type RunningWorker = { close(graceMs?: number): Promise<void> };
 
 type OpenRun = Pick<Run, 'id' | 'job'>;
 
@@ -50,23 +48,22 @@ type Carried = { taker: JobTaker; stop: AbortController };
 
 const lookEveryMs = 1000;
 
+/** Time to return aborted jobs to the queue. */
+const returnJobsMs = 3000;
+
 /**
  * Carries runs out until closed. Takes jobs only from the queues of `runsToCarryOut`, so the jobs of other runs stay in
  * their queues, and a run without a row is never touched.
- *
- * 1. Every `everyMs` milliseconds, read which runs are open. Take the jobs of new ones; stop the work of ended ones.
- * 2. If `takeDue` is given, start the runs that are due by their schedule.
- * 3. `close`: take no more jobs, finish those in hand, and return the rest to the queue.
  *
  * @throws ReviewSyncError when the queue does not respond.
  */
 export async function startRunWorker(app: App, options: RunWorkerOptions): Promise<RunningWorker> {
   const { queues, log, warehouseOutage, abort, config } = app;
   const { onRetry, concurrency = stepsAtATime } = options;
-  app.fieldShapes.begin();
-  const queueOutage = openOutage(log, 'queue');
   const { takeOverSeconds } = config;
+  const queueOutage = openOutage(log, 'queue');
   const taking = { queues, log, takeOverSeconds, concurrency, queueOutage, onRetry, abort: abort.signal };
+  app.fieldShapes.begin();
   const carried = openCarriedRuns(app, options, taking);
 
   async function look(): Promise<void> {
@@ -87,18 +84,11 @@ export async function startRunWorker(app: App, options: RunWorkerOptions): Promi
   return {
     async close(graceMs = 10_000) {
       const timer = setTimeout(() => abort.abort(), graceMs);
-      const closeAll = async () => {
-        await Promise.all([due?.close(), watch.close()]);
-        await carried.close();
-      };
-      try {
-        await withTimeout(closeAll(), graceMs + returnJobsMs, () => new Error('The queue takes no jobs back'));
-      } catch {
-        // A server that is down takes no jobs back. Their locks expire by themselves.
-        log.warn('the queue did not take all jobs back in time; another worker takes them over');
-      } finally {
-        clearTimeout(timer);
-      }
+      const closing = Promise.all([due?.close(), watch.close()]).then(() => carried.close());
+      // A server that is down takes no jobs back. Their locks expire by themselves.
+      await withTimeout(closing, graceMs + returnJobsMs, () => new Error('The queue takes no jobs back'))
+        .catch(() => log.warn('the queue did not take all jobs back in time; another worker takes them over'))
+        .finally(() => clearTimeout(timer));
     },
   };
 }
@@ -160,9 +150,6 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
     },
   };
 }
-
-/** Time to return aborted jobs to the queue. */
-const returnJobsMs = 3000;
 
 /** What the jobs of a run are carried out with. `stopped` aborts when the run has ended elsewhere. */
 type Carrying = { app: App; options: RunWorkerOptions; slots: StepSlots; runId: string; stopped: AbortSignal };

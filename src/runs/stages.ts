@@ -24,10 +24,9 @@ type PlannedRun = {
 
 export type StepData = { payload: unknown };
 
-/** A run in the hands of this process. `signal` aborts when the worker stops, or the run has ended elsewhere. */
+/** A run in hand. `signal` aborts when the worker stops, or the run has ended elsewhere. */
 export type HeldRun = { app: App; definition: AnyRunJob; job: QueueJob; run: Run; signal: AbortSignal };
 
-/** Proves to the queue that the job is ours. */
 const tokenOf = (job: QueueJob) => job.token ?? '';
 
 /** The job of the run keeps the result of a step that succeeded. */
@@ -63,12 +62,7 @@ export async function takeRun(held: HeldRun): Promise<void> {
   }
 }
 
-/**
- * Takes a run through the stage that `data` says. Each stage is written down before the next begins, so that a crash
- * between them repeats at most one.
- *
- * @returns whether the run has ended; otherwise another stage follows.
- */
+/** Takes a run through the stage that `data` says, and writes the next one down. @returns whether the run has ended. */
 async function takeStage(held: HeldRun, data: RunData): Promise<boolean> {
   const { app, definition, job, run, signal } = held;
   if (data.stage === 'adding') return addSteps(held, data);
@@ -93,12 +87,7 @@ async function takeStage(held: HeldRun, data: RunData): Promise<boolean> {
 
 const lostStep = 'the queue has lost the step';
 
-/**
- * Writes the stage down, unless the job was taken over while this process was frozen: then the plan is the other
- * worker's.
- *
- * @throws Error if the lock of the job is lost.
- */
+/** Writes the stage down. @throws Error if another worker took the job over while this process was frozen. */
 async function writeDown({ app, job }: HeldRun, data: RunData): Promise<false> {
   const isLocked = await job.extendLock(tokenOf(job), app.config.takeOverSeconds * 600);
   if (isLocked !== 1) throw new Error('another worker took this run over');

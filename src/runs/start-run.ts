@@ -19,7 +19,7 @@ export type RunRequest = {
 
 /**
  * First the queue gets the run's job, then the warehouse its row: nobody touches the queue of a run without a row, and a
- * row without a job would stop others. @returns whether the run has begun, as `beginRun` says.
+ * row without a job would stop others.
  */
 async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'systems'>) {
   await app.queues.add(job.name, run.id);
@@ -57,25 +57,16 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
     await app.queues.drop(id);
     const other = (await openRuns(db)).find((one) => one.key === key);
     if (!other) continue;
-    if (!replaces) {
-      requireSameSystems(app, other);
-      return { id: other.id, joined: true };
+    if (replaces) {
+      await endRun(app, other.id, 'the same command was run again, which reads everything again');
+      continue;
     }
-    const error = 'the same command was run again, which reads everything again';
-    await endRun(app, other.id, error);
+    const [differing] = differingSystems(other.systems, systemsOf(app.config));
+    if (!differing) return { id: other.id, joined: true };
+    const what = `A run of the same days has not ended, and this process may not continue it: ${differing.what}`;
+    const hint = `Correct the setting, or end that run: review-sync runs end ${other.id}`;
+    throw new ReviewSyncError('run', what, { hint });
   }
-}
-
-function requireSameSystems(app: App, run: Run): void {
-  const [differing] = differingSystems(run.systems, systemsOf(app.config));
-  if (!differing) return;
-  throw new ReviewSyncError(
-    'run',
-    `A run of the same days has not ended, and this process may not continue it: ${differing.what}`,
-    {
-      hint: `Correct the setting, or end that run: review-sync runs end ${run.id}`,
-    },
-  );
 }
 
 /**
@@ -95,12 +86,9 @@ export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Prom
   const isOver = known.some(isOfMoment) && !left.some(isOfMoment);
   const id = isOver ? `${moment}-${randomBytes(6).toString('hex')}` : moment;
   const running = left.find((one) => one.id !== id && one.job === job.name);
-  if (running) {
-    app.log.warn(
-      { job: job.name, running: running.id, since: running.startedAt },
-      'not started: the run before it has not ended',
-    );
-    return;
+  if (!running) await begin(app, job, { id, startedBy: 'schedule', rights: ownRights(app.config, job.trigger) });
+  else {
+    const facts = { job: job.name, running: running.id, since: running.startedAt };
+    app.log.warn(facts, 'not started: the run before it has not ended');
   }
-  await begin(app, job, { id, startedBy: 'schedule', rights: ownRights(app.config, job.trigger) });
 }

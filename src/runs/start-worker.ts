@@ -1,8 +1,11 @@
 import type { App } from '../app/app.ts';
-import { ReviewSyncError } from '../base/errors.ts';
+import { sameShop } from '../app/require-same-shop.ts';
+import { differingSystems, systemsOf } from '../app/run-rights.ts';
+import { describeWithHint, ReviewSyncError } from '../base/errors.ts';
+import { withTimeout } from '../base/timeout.ts';
 import type { Schedule } from '../queue/schedules.ts';
 import { type DueTaker, takeJobs } from '../queue/worker.ts';
-import { openRunChoice } from './choose-runs.ts';
+import { noteAttended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob } from './job.ts';
 import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
 import { startDueRun } from './start-run.ts';
@@ -44,4 +47,71 @@ export function startWorker(
       }
     },
   });
+}
+
+/** A run that is not carried out is looked at again after so many milliseconds: its shop may come back. */
+const lookAgainMs = 10_000;
+
+/** How long a look waits for the shop, in milliseconds. */
+const longestLookMs = 1000;
+
+/**
+ * Which open runs this process carries out: those planned for its zone, its service and, if their steps read the shop,
+ * its shop. A run that is its own stays so to its end. Any other is left to other processes, which is logged when the
+ * reason changes.
+ *
+ * @returns looks which these are, and notes in the warehouse that this process carries them out.
+ */
+export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promise<Run[]> {
+  const { db } = app.warehouse;
+  /** `why`: why this process does not carry the run out; undefined: it does. */
+  const decided = new Map<string, { why: string | undefined; untilMs: number }>();
+  const deciding = new Map<string, Promise<void>>();
+
+  async function decide(run: Run): Promise<void> {
+    const why = await whyNotOurs(app, jobs, run).catch(describeWithHint);
+    if (why !== undefined && why !== decided.get(run.id)?.why)
+      app.log.warn({ run: run.id, why }, 'a run is left to other processes');
+    decided.set(run.id, {
+      why,
+      untilMs: why === undefined ? Number.POSITIVE_INFINITY : performance.now() + lookAgainMs,
+    });
+    deciding.delete(run.id);
+  }
+
+  return async () => {
+    const open = await openRuns(db);
+    for (const id of decided.keys()) if (!open.some((run) => run.id === id)) decided.delete(id);
+    for (const run of open) {
+      const known = decided.get(run.id);
+      if (deciding.has(run.id) || (known && known.untilMs > performance.now())) continue;
+      deciding.set(run.id, decide(run));
+    }
+    // A shop that does not respond delays no other run, nor the stop of a run that a person has ended.
+    await withTimeout(Promise.all(deciding.values()), longestLookMs, () => new Error('late')).catch(() => {});
+    const ours = open.filter(({ id }) => decided.has(id) && decided.get(id)?.why === undefined);
+    await noteAttended(
+      db,
+      ours.map(({ id }) => id),
+      app.currentWait(),
+    );
+    return ours;
+  };
+}
+
+/**
+ * Why this process may not carry a run out; undefined: it may. The address of the shop proves nothing by itself: a
+ * replica has another one, and a copy may have the same. What counts is that the shop shows the orders that were pushed.
+ *
+ * @throws the errors of the shop.
+ */
+async function whyNotOurs(app: App, jobs: readonly AnyRunJob[], { job, systems }: Run): Promise<string | undefined> {
+  const definition = jobs.find(({ name }) => name === job);
+  if (!definition) return 'this version does not know the job';
+  const differing = differingSystems(systems, systemsOf(app.config));
+  const other = differing.find(({ name }) => name !== 'shop');
+  if (other || !definition.readsShop) return other?.what;
+  const { verdict } = await sameShop({ shop: app.shop, db: app.warehouse.db });
+  if (verdict === 'other') return 'SHOP_DATABASE_URL shows none of the orders that were pushed';
+  return verdict === 'unknown' ? differing[0]?.what : undefined;
 }

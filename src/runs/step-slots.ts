@@ -1,11 +1,10 @@
-/** Does `work` in a slot. @param priority where all slots are taken, a lower number goes first. */
-export type StepSlots = <T>(priority: number, work: () => Promise<T>) => Promise<T>;
+export type StepSlots = ReturnType<typeof openStepSlots>;
 
 /**
  * Slots for the steps that one process carries out at a time, over all runs of a brand: a free slot goes to the waiting step of the
  * lowest number. So the steps of a backfill wait for those of the regular runs.
  */
-export function openStepSlots(count: number): StepSlots {
+export function openStepSlots(count: number) {
   let free = count;
   const waiting: { priority: number; start(): void }[] = [];
   const slot = (priority: number) =>
@@ -13,7 +12,7 @@ export function openStepSlots(count: number): StepSlots {
       const at = waiting.findIndex((one) => one.priority > priority);
       waiting.splice(at < 0 ? waiting.length : at, 0, { priority, start });
     });
-  return async (priority, work) => {
+  return async <T>(priority: number, work: () => Promise<T>): Promise<T> => {
     if (free > 0) free -= 1;
     else await slot(priority);
     try {
@@ -26,18 +25,18 @@ export function openStepSlots(count: number): StepSlots {
   };
 }
 
-/** Runs that a process carries out at a time: each one has a connection to the queue. */
-export type RunSeats = { take(runsOfBrand: number, isLive: boolean): boolean; leave(): void };
+export type RunSeats = ReturnType<typeof openRunSeats>;
 
 /**
+ * Runs that a process carries out at a time: each one has a connection to the queue. `take` says whether another may begin.
+ *
  * @param ofOthers half of the seats of several brands: the first two runs of a brand that keep it up to date (`isLive`) find
  *   the other half free. So backfills, and a brand whose runs do not end, leave the others theirs.
- * @returns `take` says whether another run may begin.
  */
-export function openRunSeats(count: number, ofOthers = count / 2): RunSeats {
+export function openRunSeats(count: number, ofOthers = count / 2) {
   let taken = 0;
   return {
-    take(runsOfBrand, isLive) {
+    take(runsOfBrand: number, isLive: boolean): boolean {
       if (taken >= (isLive && runsOfBrand < 2 ? count : ofOthers)) return false;
       taken += 1;
       return true;
