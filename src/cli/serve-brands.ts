@@ -1,5 +1,5 @@
 import { openShared, type SharedConnections } from '../app/app.ts';
-import { brandIdsOf, configOf } from '../app/brands.ts';
+import { type Brand, brandIdsOf, configOf } from '../app/brands.ts';
 import { readDeployment } from '../app/config.ts';
 import { startWebhookApplier } from '../background/apply-webhooks.ts';
 import { startAlertWatcher } from '../background/watch-alerts.ts';
@@ -41,9 +41,6 @@ const lookEveryMs = 10_000;
 /** How long start and close wait for brands to open, in milliseconds. A brand that does not open must not hold the others. */
 const openingMs = 3000;
 
-/** With up to ten brands, each looks for work every second; with more, all of them ten times a second together. */
-const pollMsOf = (brands: number) => Math.max(1000, 100 * brands);
-
 export type BeginServing = (
   measured: MeasuredApp,
   opened: AsyncDisposableStack,
@@ -75,10 +72,9 @@ export async function serveBrands(
   const deployment = readDeployment(context.environment);
   const shared = opened.use(await openShared(deployment));
   sayLockWaits(deployment.warehouseDatabaseUrl, log, opened);
-  const brands = openBrands(context, log, begin, shared);
-  const looking = repeat(lookEveryMs, brands.look);
-  opened.defer(() => brands.close(looking));
-  await brands.whenOpened();
+  const { whenOpened, close, ...brands } = openBrands(context, log, begin, shared);
+  opened.defer(close);
+  await whenOpened();
   return { ...brands, deployment, log };
 }
 
@@ -98,58 +94,57 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
     faults.set(brand, why);
   }
 
-  async function open(brand: (typeof known)[number], name: string): Promise<void> {
+  async function open(brand: Brand, name: string): Promise<void> {
     const stack = new AsyncDisposableStack();
+    // With up to ten brands, each looks for work every second; with more, all of them ten times a second together.
+    const pollMs = Math.max(1000, 100 * known.length);
     try {
       const measured = await openMeasuredApp(configOf(brand), log.child({ brand: name }), stack, shared);
-      await begin(measured, stack, { shared, pollMs: pollMsOf(known.length) });
+      await begin(measured, stack, { shared, pollMs });
       if (isClosing) throw new Error('the process ends');
       serving.set(name, { measured, stack });
       faults.delete(name);
     } catch (error) {
       if (!isClosing) sayFault(name, error);
       await stack.disposeAsync().catch(() => {});
+    } finally {
+      opening.delete(name);
     }
   }
-  const notServed = () => known.filter(({ name = '' }) => !serving.has(name));
+
+  async function look(): Promise<void> {
+    try {
+      known = context.brands();
+      folderOutage.worked();
+    } catch (error) {
+      folderOutage.failed(error);
+      return;
+    }
+    for (const [name, { stack }] of serving) {
+      if (known.some((brand) => brand.name === name)) continue;
+      serving.delete(name);
+      log.info({ brand: name }, 'its file is gone: the brand is not served any more');
+      await stack.disposeAsync().catch((error: unknown) => sayFault(name, error));
+    }
+    for (const brand of known) {
+      const { name = '' } = brand;
+      if (!serving.has(name) && !opening.has(name)) opening.set(name, open(brand, name));
+    }
+  }
+  const looking = repeat(lookEveryMs, look);
+  const others = () => known.filter(({ name = '' }) => !serving.has(name));
   const whenOpened = () =>
     withTimeout(Promise.all(opening.values()), openingMs, () => new Error('late')).catch(() => {});
 
   return {
-    /**
-     * Reads the files again: gives brands up whose file is gone, and begins to open new ones. If the folder cannot be read,
-     * the brands that are served go on.
-     */
-    async look(): Promise<void> {
-      try {
-        known = context.brands();
-        folderOutage.worked();
-      } catch (error) {
-        folderOutage.failed(error);
-        return;
-      }
-      const gone = [...serving].filter(([name]) => !known.some((brand) => brand.name === name));
-      for (const [name, { stack }] of gone) {
-        serving.delete(name);
-        log.info({ brand: name }, 'its file is gone: the brand is not served any more');
-        await stack.disposeAsync().catch((error: unknown) => sayFault(name, error));
-      }
-      for (const brand of known) {
-        const { name } = brand;
-        if (name === undefined || serving.has(name) || opening.has(name)) continue;
-        const opened = open(brand, name).finally(() => opening.delete(name));
-        opening.set(name, opened);
-      }
-    },
     whenOpened,
     all: () => [...serving].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, { measured }]) => measured),
-    notServed: () => notServed().map(({ name: brand = '' }) => ({ brand, error: faults.get(brand) ?? 'being opened' })),
-    idsOfOthers() {
-      const others = notServed();
-      if (others.some(({ isUnread }) => isUnread)) return undefined;
-      return others.flatMap(({ environment }) => brandIdsOf(environment));
-    },
-    async close(looking: { close(): Promise<void> }): Promise<void> {
+    notServed: () => others().map(({ name: brand = '' }) => ({ brand, error: faults.get(brand) ?? 'being opened' })),
+    idsOfOthers: () =>
+      others().some(({ isUnread }) => isUnread)
+        ? undefined
+        : others().flatMap(({ environment }) => brandIdsOf(environment)),
+    async close(): Promise<void> {
       isClosing = true;
       await looking.close();
       await Promise.all([whenOpened(), ...[...serving.values()].map(({ stack }) => stack.disposeAsync())]);

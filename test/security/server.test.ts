@@ -225,7 +225,9 @@ test('on a port that is taken serve ends, and a worker goes on without metrics',
   const refused = await startHere(['serve'], { ...serving.environment, PORT: taken }).ended;
   expect([refused.status, refused.stderr]).toEqual([
     1,
-    expect.stringMatching(new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}: .*EADDRINUSE.*\\n→ Set HOST and PORT`)),
+    expect.stringMatching(
+      new RegExp(`Cannot listen on 127\\.0\\.0\\.1:${taken}: .*EADDRINUSE.*\\n→ Set HOST and PORT`),
+    ),
   ]);
   const worker = startHere(['worker'], { ...serving.environment, METRICS_PORT: taken, LOG_LEVEL: 'info' });
   await worker.says('worker ready');

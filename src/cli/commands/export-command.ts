@@ -4,11 +4,8 @@ import { UsageError } from '../../base/errors.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
 import type { Context, Define, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
-import { table } from '../ui/table.ts';
+import { firstLines, table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
-
-/** Files that are named one by one; all are counted, and `--json` names all. */
-const namedAtMost = 20;
 
 export const define: Define = (commander, run) => {
   commander
@@ -42,11 +39,9 @@ function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportRepor
     ...written.map(({ path, rows, bytes }) => `wrote ${path} (${counted(rows, 'row')}, ${size(bytes)})`),
     ...removed.map((path) => `removed ${path}`),
   ];
-  if (changes.length > namedAtMost)
-    changes.splice(namedAtMost, changes.length, `and ${formatCount(changes.length - namedAtMost)} more`);
   const rows = tables.map((one) => [one.table, formatCount(one.files), formatCount(one.rows), size(one.bytes)]);
   return [
-    ...(changes.length > 0 ? [changes.join('\n')] : []),
+    ...(changes.length > 0 ? [firstLines(changes)] : []),
     table(['table', 'files', 'rows', 'size'], rows),
     `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ` +
       `${formatCount(written.length)} files written, ${formatCount(removed.length)} removed, ` +

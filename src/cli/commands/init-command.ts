@@ -33,20 +33,11 @@ Nothing is written to the shop. Lines that .env has already are not changed.`,
 };
 
 async function list(): Promise<Report> {
-  const presets = (await readPresets()).map(({ name, title, database, ranOn = null }) => ({
-    name,
-    title,
-    database,
-    ranOn,
-  }));
-  const rows = presets.map(({ name, title, database, ranOn }) => [
-    name,
-    databases[database],
-    title,
-    ranOn ?? 'never run',
-  ]);
+  const presets = await readPresets();
+  const json = presets.map(({ name, title, database, ranOn = null }) => ({ name, title, database, ranOn }));
+  const rows = json.map((one) => [one.name, databases[one.database], one.title, one.ranOn ?? 'never run']);
   const note = 'A preset that was never run on the real system is tested on tables declared from its source.';
-  return { text: `${table(['preset', 'database', 'shop system', 'run on'], rows)}\n\n${note}`, json: presets };
+  return { text: `${table(['preset', 'database', 'shop system', 'run on'], rows)}\n\n${note}`, json };
 }
 
 const databases: Readonly<Record<Preset['database'], string>> = { postgres: 'Postgres', mysql: 'MySQL, MariaDB' };
@@ -67,11 +58,8 @@ async function setUp(context: Context, options: Options): Promise<Report> {
     // A brand's queries are where they are looked for, unless they were put elsewhere.
     leftOut: places ? ['WAREHOUSE_DATABASE_URL', ...(dir === undefined ? ['SHOP_SQL_DIR'] : [])] : [],
   });
-  return {
-    text: draw(report, command, brand !== undefined),
-    json: report,
-    incomplete: report.findings.some(({ level }) => level === 'fault'),
-  };
+  const incomplete = report.findings.some(({ level }) => level === 'fault');
+  return { text: draw(report, command, brand !== undefined), json: report, incomplete };
 }
 
 /** The places of a brand's files, and the environment with what is in its file. @throws UsageError */
@@ -88,14 +76,13 @@ function placesFor(environment: Context['environment'], brand: string | undefine
 
 function draw(report: InitReport, command: string, isBrand: boolean): string {
   const { preset, dir, queries, variables, envFile, warnings, findings } = report;
-  const place = [preset?.prefix && `, prefix ${preset.prefix}`, preset?.schema && `, schema ${preset.schema}`].filter(
-    Boolean,
-  );
+  const prefix = preset?.prefix ? `, prefix ${preset.prefix}` : '';
+  const schema = preset?.schema ? `, schema ${preset.schema}` : '';
   const files = queries.written.map((file) => `${dir}/${file}`).join(', ');
   const blocks = [
     [
       preset
-        ? `The shop is ${preset.title}${place.join('')} (preset ${preset.name}).`
+        ? `The shop is ${preset.title}${prefix}${schema} (preset ${preset.name}).`
         : 'The tables are those of no known shop system (see: review-sync init --list), or its user does not see all of them.',
       files && `Wrote ${preset ? '' : 'the commented template, which reads the sample shop: '}${files}.`,
       queries.kept.length > 0 && `Left as they are in ${dir}: ${queries.kept.join(', ')}.`,
@@ -109,7 +96,7 @@ function draw(report: InitReport, command: string, isBrand: boolean): string {
     nextSteps(report, isBrand),
   ];
   const drawn = blocks.map((lines) => lines.filter(Boolean).join('\n'));
-  return drawn.filter((block) => block !== '').join('\n\n');
+  return drawn.filter(Boolean).join('\n\n');
 }
 
 /** Not for a brand: the reference service reads the shop of .env. */

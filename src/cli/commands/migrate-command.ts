@@ -26,10 +26,12 @@ Ask an administrator to run: ${create} then run migrate again.`;
 /** What an extra works with. `unbranded`: the database without the schemas of a brand. */
 type At = { warehouse: Warehouse; unbranded: Db; config: Config; signal: AbortSignal };
 
-/** Something that a person asks of `migrate` beside the schemas. Done after them; a sentence says what was done. */
 type Extra = { flags: string; about: string; isAboutOneBrand?: true; act(at: At, value: string): Promise<string> };
 
-/** By the name that Commander gives the option. */
+/**
+ * What a person may ask of `migrate` beside the schemas, by the name that Commander gives the option. Done after them; a
+ * sentence says what was done.
+ */
 const extras: Readonly<Record<string, Extra>> = {
   rebuild: {
     flags: '--rebuild',
@@ -101,22 +103,21 @@ type Options = { [name: string]: string | true | undefined };
 /** The extras that a person asked for, with the values of their options. */
 type Asked = readonly (readonly [name: string, extra: Extra, value: string | true])[];
 
-/** An option with which `migrate` does something else. */
-const alone = (flags: string, description: string) =>
-  new Option(flags, description).conflicts(['brand', ...Object.keys(extras)]);
-
 export const define: Define = (commander, run) => {
   for (const { flags, about } of Object.values(extras)) commander.option(flags, about);
   commander
     .addHelpText('after', '\nSafe to run twice and from two machines at once. Run it before each new version’s worker.')
     .addOption(
-      alone('--as-brand <name>', 'with BRANDS_DIR: make the warehouse without brands that of this brand').conflicts([
-        'dropBrand',
-        'apply',
-      ]),
+      new Option(
+        '--as-brand <name>',
+        'with BRANDS_DIR: make the warehouse without brands that of this brand',
+      ).conflicts(['dropBrand', 'apply', 'brand', ...Object.keys(extras)]),
     )
     .addOption(
-      alone('--drop-brand <name>', 'say what the warehouse holds of a brand whose file is gone; with --apply drop it'),
+      new Option(
+        '--drop-brand <name>',
+        'say what the warehouse holds of a brand whose file is gone; with --apply drop it',
+      ).conflicts(['brand', ...Object.keys(extras)]),
     )
     .option('--apply', 'with --drop-brand: drop it')
     .action(({ asBrand: moved, dropBrand: dropped, apply, ...options }: Options) => {

@@ -9,13 +9,10 @@ import { type Found, type Verification, verifyReviews } from '../../reviews/veri
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Context, Define, Report } from '../command.ts';
 import { comparedText } from '../ui/difference-text.ts';
-import { table } from '../ui/table.ts';
+import { firstLines, table } from '../ui/table.ts';
 import { withSystems } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
-
-/** Differing reviews that are listed one by one; all are counted. */
-const drawnAtMost = 20;
 
 export const define: Define = (commander, run) => {
   const add = (name: string, what: string, repair: string, more: string, verify: typeof runVerifyReviews) =>
@@ -65,18 +62,15 @@ async function runVerifyReviews(context: Context, { repair = false, ...days }: O
 function drawReviews(report: Verification, repair: boolean): string {
   const { differing, differences, unlisted, problems } = report;
   const columns = ['service', 'warehouse', 'missing', 'stale', 'extra'] as const;
-  const listed = differences.slice(0, drawnAtMost).map(sentence);
-  return [
+  const blocks = [
     table(columns, [columns.map((column) => formatCount(report[column]))]),
-    ...(unlisted > 0 ? [`${counted(unlisted, 'review')} in no list that the service knows: hidden, perhaps.`] : []),
-    ...(listed.length > 0 ? [[...listed, ...andMore(differing, listed)].join('\n')] : []),
+    unlisted > 0 && `${counted(unlisted, 'review')} in no list that the service knows: hidden, perhaps.`,
+    firstLines(differences.map(sentence), differing),
     ...problems,
     conclusion(report, repair),
-  ].join('\n\n');
+  ];
+  return blocks.filter(Boolean).join('\n\n');
 }
-
-const andMore = (all: number, listed: readonly unknown[]) =>
-  all > listed.length ? [`and ${formatCount(all - listed.length)} more`] : [];
 
 function sentence({ id, kind, fields, day }: Found): string {
   const texts: Readonly<Record<typeof kind, string>> = {
@@ -132,13 +126,11 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
   const kept =
     `${counted(unmatched.subOrders, 'sub-order')} at the service without a line in the shop, kept, ` +
     `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`;
-  const listed = (orders: OrderVerification['differences'], all: number) =>
-    [...orders.map(comparedText), ...andMore(all, orders)].join('\n');
   const blocks = [
     `${counted(report.orders, 'order')} of the shop: ${sums}${more}.`,
-    listed(report.differences, differing),
+    firstLines(report.differences.map(comparedText), differing),
     extra > 0 && `${counted(extra, 'pushed order')} left the shop: ${codesText(report.extraCodes, extra)}. ${why}`,
-    listed(report.unknown, notCompared),
+    firstLines(report.unknown.map(comparedText), notCompared),
     unmatched.subOrders > 0 && kept,
     waiting > 0 && `${counted(waiting, 'order')} with lines or a grade that wait until the service has them.`,
     orderConclusion(report),

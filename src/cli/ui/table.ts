@@ -1,4 +1,5 @@
 import type { Finding } from '../../app/doctor/finding.ts';
+import { formatCount } from '../../base/counts.ts';
 import { oneLine } from '../../base/visible.ts';
 
 /** Text in columns; columns of numbers are aligned to the right. */
@@ -25,6 +26,12 @@ export function table(head: readonly string[], cells: readonly (readonly string[
 /** Width on a terminal: an ideograph or a Hangul syllable takes two columns. */
 const width = (text: string) => [...text].reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
+
+/** The first twenty lines, and how many more there are: `--json` has all. @param all how many there are, with those that are not given. */
+export function firstLines(lines: readonly string[], all = lines.length): string {
+  const shown = lines.slice(0, 20);
+  return [...shown, ...(all > shown.length ? [`and ${formatCount(all - shown.length)} more`] : [])].join('\n');
+}
 
 const marks = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
 
