@@ -17,12 +17,7 @@ export function cacheCompiledFiles(): void {
   }
 }
 
-/**
- * Whether only this user (and root) can change what lies in `folder`: the folder has mode 0700 and no folder above it
- * lets another user replace it.
- *
- * @throws the file system's errors.
- */
+/** Whether the folder has mode 0700, and no folder above it lets a user other than root replace it. */
 export function isOfThisUserAlone(folder: string): boolean {
   // Windows has no such ids; a home folder there is closed to other users by default.
   const user = process.getuid?.();

@@ -42,10 +42,7 @@ export type Context = {
   brands(): Brand[];
 };
 
-/**
- * What a command does if there are several brands: it is run for `each` of them or for the `one` that --brand names,
- * or it serves `all` of them itself.
- */
+/** With several brands, a command is run for `each` of them, for the `one` that --brand names, or serves `all` itself. */
 export type Reach = 'each' | 'one' | 'all';
 
 /** The work of a command for one brand. Without a report, it has said what there is to say. */

@@ -3,12 +3,10 @@ import type { summaries } from './commands/index.ts';
 
 /**
  * Keeps the memory that Node holds near what is in use, in commands that work for long or are called every few minutes:
- * by default the heap of an export takes half as much again, because pages of reviews live for a moment only. Short
- * commands leave V8 as it is: a small heap costs them a fifth more processor time.
+ * by default the heap of an export takes half as much again. A small heap costs short commands a fifth more processor time.
  *
- * The young generation grows once, to 4 MB, for objects that survive in it. Pages that outlive it are copied: an export
- * with 1 MB takes 4.4 s of processor time, with 4 MB 3.8 s and as much memory, with 8 MB 3.7 s and 30 MB more. Called
- * before the command loads, because loading lets the young generation grow further, and it never shrinks.
+ * The young generation grows once, to 4 MB: an export with 1 MB takes 4.4 s of processor time, with 4 MB 3.8 s and as much
+ * memory, with 8 MB 3.7 s and 30 MB more. Called before the command loads, which lets it grow further; it never shrinks.
  */
 export function limitHeap([command = '']: readonly string[]): void {
   if (!(longCommands as readonly string[]).includes(command)) return;

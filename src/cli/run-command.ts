@@ -16,8 +16,7 @@ type Around = Surroundings & Pick<Context['terminal'], 'draw'> & Pick<Context, '
 export const graceMs = ({ hasServers }: Traits): number => (hasServers ? 20_000 : 2000);
 
 /**
- * Runs a command where it is to be run. Says for which lock it waits in the warehouse, and gives it up if it has not
- * ended soon after a signal.
+ * Runs a command, says for which lock it waits in the warehouse, and gives it up if it has not ended soon after a signal.
  *
  * @param asked the brand of --brand.
  * @throws the reason of the signal if the work has not ended within the grace after it; and as the work.
@@ -108,12 +107,7 @@ async function holdersText({ name, environment }: Brand): Promise<string> {
   return sessions.map(({ what }) => `brand ${name}: a transaction is open in its schemas: ${what}\n`).join('');
 }
 
-/**
- * What a command works with.
- *
- * @param brand the brand that the command is for; default: the only one, without BRANDS_DIR.
- * @param among the command does one brand after the other. A brand whose tables are locked must not hold up the others.
- */
+/** @param among the command does one brand after the other. A brand whose tables are locked must not hold up the others. */
 function openContext(around: Around, brand?: Brand, among?: { isLast: boolean }): Context {
   const { signal, draw, isTerminal, writeLog } = around;
   const own: Brand = brand ?? { name: undefined, environment: around.environment };

@@ -48,12 +48,8 @@ export type BeginServing = (
 ) => Promise<void>;
 
 /**
- * Opens the App of each brand and begins its work; without BRANDS_DIR, of the only one.
- *
- * 1. A brand that cannot be opened is logged, and tried again every ten seconds. The others go on, also if a table of
- *    the brand is locked.
- * 2. Within ten seconds a brand with a new file is opened, and a brand without its file is closed.
- * 3. `opened` closes all of them side by side.
+ * Opens the App of each brand and begins its work; without BRANDS_DIR, of the only one. A brand that cannot be opened is
+ * logged, and tried again every ten seconds. Then a brand with a new file is opened, too, and one without its file closed.
  *
  * @throws without BRANDS_DIR what `openMeasuredApp` and `begin` throw; with it, where there is no brand or no queue.
  */

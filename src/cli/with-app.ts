@@ -52,11 +52,7 @@ async function withOpened<T, Opened extends Systems>(
   }
 }
 
-/**
- * Opens the warehouse alone: shop and service may be missing.
- *
- * @throws ReviewSyncError if the warehouse does not respond or is not migrated.
- */
+/** Opens the warehouse alone: shop and service may be missing. @throws ReviewSyncError if it is not migrated. */
 export async function inWarehouse(context: Context, work: (warehouse: Warehouse) => Promise<Report>): Promise<Report> {
   const { warehouseDatabaseUrl: url, brand, lockSeconds } = context.warehouseConfig();
   await using warehouse = await openWarehouse({ url, brand, lockSeconds, connections: 1 });

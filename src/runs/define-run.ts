@@ -12,11 +12,7 @@ type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude
   deadLetters: readonly DeadLetterKind[];
   /** Only dead letters that failed since then count; if it is absent or returns undefined, all. */
   deadLettersSince?(state: State, run: Run): Date | undefined;
-  /**
-   * Called after all steps succeeded. Cursors move here, never ahead of the rows.
-   *
-   * @param at.failures the errors of failed steps. Empty unless `completesAlways`.
-   */
+  /** Called after all steps succeeded. Cursors move here, never ahead of the rows. */
   complete(app: App, at: { state: State; run: Run; failures: string[]; signal: AbortSignal }): Promise<Conclusion>;
   /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
   completesAlways?: true;

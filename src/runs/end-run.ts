@@ -9,9 +9,7 @@ import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/r
 
 /**
  * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
- * the run goes too. If the queue cannot be used, that stays there, and nobody carries it out.
- *
- * @returns false if no open run has this id.
+ * the run goes too. @returns false if no open run has this id.
  */
 export async function endRun(
   app: Pick<App, 'warehouse'> & { queues: Pick<Queues, 'drop'> },
@@ -24,11 +22,7 @@ export async function endRun(
   return isEnded;
 }
 
-/**
- * Ends the run of a command that was stopped, as by Ctrl-C, on all workers.
- *
- * @throws ReviewSyncError if the warehouse does not respond within 1.5 seconds: a command ends two seconds after its signal.
- */
+/** Ends the run of a stopped command on all workers, within 1.5 seconds: a command ends two seconds after its signal. */
 export async function endInterrupted(app: App, id: string): Promise<void> {
   const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
   const end = finishRun(app.warehouse.db, id, { outcome: 'abandoned', error });
@@ -50,10 +44,9 @@ export async function endRunsOfSchedulesOff(app: App, schedules: readonly Schedu
 }
 
 /**
- * Ends the open runs that nobody can carry out any more, so that they stop no other. Nothing is lost: the cursor has not
- * moved, and the next run reads the same again.
+ * Ends the open runs that nobody can carry out any more, so that they stop no other. Nothing is lost: the next run reads
+ * the same again.
  *
- * @param open the runs that have not ended.
  * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
  * @returns the open runs that are left.
  */

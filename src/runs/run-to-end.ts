@@ -25,12 +25,7 @@ const lookEveryMs = 2000;
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
 
-/**
- * Waits for a run to end and shows its progress. Any worker may do the work.
- *
- * @throws IncompleteError if the command is stopped.
- * @throws ReviewSyncError if the run failed, or the queue has lost it.
- */
+/** Waits for a run to end and shows its progress. @throws ReviewSyncError if the run failed, or the queue has lost it. */
 export async function followRun(
   app: Pick<App, 'queues' | 'warehouse'>,
   runId: string,
@@ -91,11 +86,10 @@ const interrupted = () =>
   });
 
 /**
- * Starts a run and works on it in this process to its end, alone or together with running workers. This process carries
- * out no other run. An interruption ends the run, even if this process only joined it: its own steps at once, the steps
- * of other processes within seconds.
+ * Starts a run and works on it in this process to its end, alone or together with running workers. An interruption ends
+ * the run, even if this process only joined it: its own steps at once, those of other processes within seconds.
  *
- * @throws as `followRun`; IncompleteError also if the command was stopped before, as between the two runs of a reconcile.
+ * @throws IncompleteError if the command is stopped; otherwise as `followRun`.
  */
 export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
   const { signal, onRetry } = following;

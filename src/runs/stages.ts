@@ -34,8 +34,7 @@ const stepOptions = { attempts: 3, backoff: { type: 'exponential', delay: 2000 }
 
 /**
  * Takes a run from the stage that its job is in as far as it can: plan, then for each batch add the steps, wait for them
- * and plan the next batch; finally conclude. A stage is repeated after a crash or a broken connection, so each stage
- * gives the same result when it runs twice.
+ * and plan the next batch; finally conclude. A stage gives the same result when it runs twice, as after a crash.
  *
  * @throws WaitingChildrenError while steps are going: the queue calls again when the last of them has ended.
  * @throws UnrecoverableError when the run failed for good, which is then recorded.

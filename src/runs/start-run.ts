@@ -72,7 +72,7 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
 /**
  * Starts the run of a job that is due by its schedule.
  *
- * @param dueId the id of the moment, which comes twice if a clock is set back: then the second run has an id of its own, because
+ * @param dueId names the moment, which comes twice if a clock is set back: then the second run has an id of its own, because
  *   what the first one has read would count as read by this one.
  */
 export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Promise<void> {

@@ -15,11 +15,9 @@ import type { RunSeats } from './step-slots.ts';
 export type SharedWork = { seats: RunSeats; due: DueTaker };
 
 /**
- * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due by their
- * schedule.
+ * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due.
  *
  * @param schedules those that are on: what the queue has of another job is ignored.
- * @throws ReviewSyncError when the queue does not respond.
  */
 export function startWorker(
   app: App,
@@ -57,10 +55,7 @@ const longestLookMs = 1000;
 
 /**
  * Which open runs this process carries out: those planned for its zone, its service and, if their steps read the shop,
- * its shop. A run that is its own stays so to its end. Any other is left to other processes, which is logged when the
- * reason changes.
- *
- * @returns looks which these are, and notes in the warehouse that this process carries them out.
+ * its shop. Such a run stays its own to its end. The warehouse notes who carries a run out.
  */
 export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promise<Run[]> {
   const { db } = app.warehouse;

@@ -8,11 +8,7 @@ const digest = (text: string) => createHash('sha256').update(text).digest();
 export const isEqualSecret = (found: string, expected: string): boolean =>
   timingSafeEqual(digest(found), digest(expected));
 
-/**
- * Whether the request has the token: as a bearer token, or as the password of HTTP Basic with any user.
- *
- * @param onWrong called for another token. The first request of a browser has none.
- */
+/** Whether the request has the token: as a bearer token, or as the password of HTTP Basic with any user. */
 export function hasToken({ headers }: FastifyRequest, token: string, onWrong: () => void): boolean {
   const [scheme = '', value = ''] = (headers.authorization ?? '').split(' ');
   const password = Buffer.from(value, 'base64')

@@ -24,11 +24,7 @@ const graceMs = 2000;
 
 export type RunningServer = { url: string; close(): Promise<void> };
 
-/**
- * Starts the HTTP server: metrics and health, and with `isPublic` webhooks and the status page.
- *
- * @throws ReviewSyncError if it cannot listen.
- */
+/** Starts the HTTP server: metrics and health, and with `isPublic` webhooks and the status page. */
 export async function startServer(
   served: Served,
   port: number,

@@ -50,12 +50,7 @@ export type Served = {
   idsOfOthers(): readonly number[] | undefined;
 };
 
-/**
- * Keeps a value for `ttlMs` after it was made. A call that comes more than `ttlMs` after `make` began, while it runs,
- * begins another. A failure is not kept.
- *
- * @param now milliseconds of any clock.
- */
+/** Keeps a value for `ttlMs` after it was made, and no failure. A call later than `ttlMs` after `make` began begins another. */
 export function cached<T>(make: () => Promise<T>, ttlMs: number, now = () => performance.now()): () => Promise<T> {
   let entry: { at: number; value: Promise<T> } | undefined;
   return () => {

@@ -24,10 +24,7 @@ const boardPolicy =
 /** Bull Board asks another host for its fonts, which would learn who looks at this page. */
 const linkElsewhere = /<link[^>]*href="https?:[^>]*>/g;
 
-/**
- * `GET /`: the status page. `GET /queues`: Bull Board. Both only show, and need the token: as a bearer token, or as the
- * password of HTTP Basic with any user.
- */
+/** `GET /`: the status page. `GET /queues`: Bull Board. Both only show, and need the token. */
 export function statusRoutes(parent: FastifyInstance, served: Served): void {
   const { statusToken: token, brandsDir } = served.deployment;
   if (token === undefined) return;

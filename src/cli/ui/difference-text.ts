@@ -77,12 +77,7 @@ function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrder
   return texts.length === 0 ? [] : [`  could not be compared: ${texts.join('; ')}`];
 }
 
-/**
- * What a push would send, and to how many customers.
- *
- * @param contact a sentence on who is mailed.
- * @param allowRemovals the push may delete more than the allowance of a day.
- */
+/** What a push would send, and to how many customers. @param contact a sentence on who is mailed. */
 export function drawForecast(forecast: OrdersForecast, contact: string, allowRemovals: boolean): Report {
   const { orders, toSend, toDelete, unchanged, requests, waitingLines, reachable, faulty, faults } = forecast;
   const more = faults.length - shownReasons;

@@ -139,10 +139,7 @@ const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC'
 /** Shades of a day with reviews, from few to many. */
 const shades = 4;
 
-/**
- * A cell per day of the last twelve months, shaded by its number of reviews. A day that was not read completely, or that
- * no run has read yet, has a dashed outline and says so.
- */
+/** A cell per day of the last twelve months. A dashed outline: no run has read the day completely, or not yet. */
 function calendar({ coverageDays: days }: StatusReport): Html {
   if (days.length === 0) return html`<p>No run has read the dates of the service’s first and last review yet.</p>`;
   const holes = days.filter((day) => day.isHole).length;
