@@ -36,11 +36,6 @@ export type Lists = {
   slots: LimitFunction;
   /** The page at which the list of a long span ended last: the next one is looked at there first. */
   lastPageGuess: number;
-  /**
-   * Whether the service's numbers of the last page were right, on a list of several full pages: then a short page that
-   * is named as the last one is believed to be it.
-   */
-  areNumbersRight: boolean;
   /** Records to ask for on a page: fewer than the most if the service shows fewer. */
   pageSize?: number;
   /** Records of the longest list. */
@@ -56,7 +51,6 @@ export const voidLooksAtMost = 16;
 export const openLists = (slots: LimitFunction): Lists => ({
   slots,
   lastPageGuess: 1,
-  areNumbersRight: false,
   mostRecords: 0,
   voidLooks: voidLooksAtMost,
 });

@@ -32,9 +32,7 @@ const fewRecords = 10;
  *    page 1.
  * 2. `readFrom`: the pages below it, side by side.
  * 3. `readOn`: the end. In descending order, the list begins with records that were just read. If other records come
- *    first, or the list has no order, the pages behind are read one by one, up to one that shows nothing. Nothing of
- *    this is done for a short last page that is the only one or behind full ones, if the service's numbers were right
- *    before.
+ *    first, or the list has no order, the pages behind are read one by one, up to one that shows nothing.
  * 4. A list of one page is one response, which is one moment: its end proves it.
  * 5. If the pages are full, the last one is read again. The list is whole if at least as many different records were
  *    shown as its number and its length say, and it still has its first records. Then nothing was deleted: a deletion
@@ -147,18 +145,14 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if ('kind' in below) return below.kind === 'refused' ? upwards : below;
   await landing;
   const pages = [...below.toReversed(), top.page];
-  if (repeatsPage(pages)) return contradicted(reader);
+  if (repeatsPage(pages)) return upwards;
 
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
-  const isShort = top.page.ids.length > 0 && recordsOn(top.page) < pageSize;
-  const isUsual = pageSize === pageSizeOf(deps);
-  const isKnown = top.isLast || (top.isNamed && isUsual && deps.lists.areNumbersRight && areOthersFull && isShort);
-  const isEndShown = isKnown || (await readOn(reader, query, pageSize, pages));
+  const isEndShown = top.isLast || (await readOn(reader, query, pageSize, pages));
   const shownSize = fullSizeOf(pages);
   if (shownSize >= fewRecords && shownSize <= pageSize / 2) {
     // The service shows smaller pages, and may leave out records between two. From now on, ask for as many as it shows.
     deps.lists.pageSize = shownSize;
-    deps.lists.areNumbersRight = false;
     list.pageSize = shownSize;
     return { kind: 'unproven', guess: number };
   }
@@ -167,10 +161,8 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (isEndShown && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
   if (!isEndShown && pages.length > 1 && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
   if (!top.isNamed) return { ...upwards, pages };
-  if (lastOf(pages).number > number) return { ...contradicted(reader), pages };
+  if (lastOf(pages).number > number) return { ...upwards, pages };
   if (!(areOthersFull && number > 1)) return { kind: 'unproven', guess: number, pages };
-
-  if (!isKnown && isUsual) deps.lists.areNumbersRight = true;
   return countAgain(reader, query, list, top, pages);
 }
 
@@ -199,11 +191,6 @@ async function countAgain(
   list.count = count;
   const isCounted = again.ids.length > 0 && list.shown.size >= count;
   return isCounted ? { kind: 'whole' } : { kind: 'unproven', guess: number, pages };
-}
-
-function contradicted({ deps }: Reader): Unproven {
-  deps.lists.areNumbersRight = false;
-  return upwards;
 }
 
 /**
