@@ -23,16 +23,15 @@ import {
 } from '../../src/review-api/index.ts';
 import { isDueAgain, listLimits } from '../../src/reviews/limits.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
-import { planWindows } from '../../src/reviews/plan/plan-windows.ts';
 import { newestOf, plausibleDates, reviewBounds } from '../../src/reviews/plan/review-bounds.ts';
 import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
-import { gapOf, incompleteError, joinedGaps } from '../../src/reviews/read/gaps.ts';
+import { incompleteError, joinedGaps } from '../../src/reviews/read/gaps.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
-import { halvesOf, type Window } from '../../src/reviews/read/window.ts';
 import { askReview } from '../../src/reviews/refresh/ask-review.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
 import { openLists } from '../../src/reviews/review-deps.ts';
+import { halvesOf, planWindows, type Window } from '../../src/reviews/windows.ts';
 
 const second = fc.integer({ min: 1_000_000_000, max: 2_000_000_000 });
 const span = fc
@@ -55,34 +54,19 @@ describe('planWindows', () => {
 
   test('windows are short enough, and each wanted second is in one, or covered', () => {
     fc.assert(
-      fc.property(
-        span,
-        fc.array(span, { maxLength: 6 }),
-        fc.constantFrom(1, 3),
-        share,
-        (wanted, covered, lists, part) => {
-          const windows = spansOf(planWindows('created', wanted, covered, lists));
-          expect(windows.every((one) => one.end - one.start <= lists * listLimits.seconds)).toBe(true);
-          for (const at of [
-            wanted.start,
-            wanted.start + Math.floor((wanted.end - wanted.start) * part),
-            wanted.end - 1,
-          ])
-            expect(windows.filter((one) => holds([one], at))).toHaveLength(holds(covered, at) ? 0 : 1);
-        },
-      ),
+      fc.property(span, fc.array(span, { maxLength: 6 }), share, (wanted, covered, part) => {
+        const windows = spansOf(planWindows('created', wanted, covered));
+        expect(windows.every((one) => one.end - one.start <= listLimits.seconds)).toBe(true);
+        for (const at of [wanted.start, wanted.start + Math.floor((wanted.end - wanted.start) * part), wanted.end - 1])
+          expect(windows.filter((one) => holds([one], at))).toHaveLength(holds(covered, at) ? 0 : 1);
+      }),
     );
-  });
-
-  test('windows are as many as a process reads at a time, and then three lists each', () => {
-    const count = (days: number) => planWindows('created', { start: 0, end: days * 86_400 }).length;
-    expect([1, 2, 8, 15, 16, 24, 25, 92].map((lists) => count(44 * lists))).toEqual([1, 2, 8, 15, 8, 8, 9, 31]);
   });
 
   test('a window from midnight to midnight touches at most 45 calendar days', () => {
     const day = (text: string) => startOfDay(text, 'Asia/Seoul') ?? 0;
     const year = { start: day('2026-01-01'), end: day('2027-01-01') };
-    for (const one of spansOf(planWindows('created', year, [], 1))) {
+    for (const one of spansOf(planWindows('created', year))) {
       expect((one.end - one.start) / 86_400 + 1).toBeLessThanOrEqual(45);
     }
   });
@@ -275,8 +259,11 @@ test.each([
 });
 
 test('gaps of one kind that meet are one; an error names a reason of each kind', () => {
-  const gap = (start: number, end: number, kind: 'refused' | 'failed', reason: string) =>
-    gapOf({ start, end }, { kind, reason, requests: 1 });
+  const gap = (start: number, end: number, kind: 'refused' | 'failed', reason: string) => ({
+    span: { start, end },
+    kind,
+    reason,
+  });
   const three = [gap(20, 30, 'refused', 'b'), gap(0, 20, 'refused', 'a'), gap(30, 40, 'failed', 'c')];
   const text = (start: number, end: number, reason: string) =>
     `The reviews created from ${isoOf(start)} to ${isoOf(end)} cannot be read: ${reason}`;

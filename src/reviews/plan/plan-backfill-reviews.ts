@@ -5,9 +5,8 @@ import { dayOf, intersection, type Span } from '../../base/time/span.ts';
 import { coveredSpans, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import { fetchPage } from '../read/list-page.ts';
-import type { Window } from '../read/window.ts';
 import { limitsOf, type PageDeps, type ReviewDeps } from '../review-deps.ts';
-import { planWindows } from './plan-windows.ts';
+import { planWindows, type Window } from '../windows.ts';
 import { allReviews } from './review-bounds.ts';
 
 /**
@@ -39,7 +38,7 @@ export async function planBackfillReviews(
   const created = span ? planWindows('created', span, covered) : [];
   if (since) return { windows: created, since };
   // What a gap of creation dates lacks may be covered by an earlier reading.
-  const gaps = (await openGaps(db)).map(({ axis, span }) => ({ axis, span }));
+  const gaps = (await openGaps(db)).flatMap(({ axis, span }) => planWindows(axis, span));
   return { windows: [...created, ...gaps], since };
 }
 
@@ -70,8 +69,7 @@ const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) 
  */
 export async function estimateRequests(deps: PageDeps, windows: readonly Window[]) {
   const cap = limitsOf(deps).pages;
-  const lists = windows.flatMap(({ axis, span }) => planWindows(axis, span, [], 1));
-  const first = await pLimit(8).map(lists, (list) => fetchPage(deps, list, 1));
+  const first = await pLimit(8).map(windows, (window) => fetchPage(deps, window, 1));
   // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
   const costs = first.map((page) => {
     const { lastPage = 1 } = page.kind === 'page' ? page : {};

@@ -3,9 +3,8 @@ import type { Db } from '../../warehouse/index.ts';
 import { coveredSpans, isSecondRead, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import { isDueAgain, justNow } from '../limits.ts';
-import type { Window } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-import { planWindows } from './plan-windows.ts';
+import { planWindows, type Window } from '../windows.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 
 const day = 86_400;

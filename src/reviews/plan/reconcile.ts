@@ -8,12 +8,11 @@ import { pruneHistory } from '../../warehouse/runs/retention.ts';
 import { dayMs } from '../limits.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import { gapsProblem } from '../read/gaps.ts';
-import type { Window } from '../read/window.ts';
 import { untilDown } from '../refresh/ask-review.ts';
 import { refreshReview } from '../refresh/refresh-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { confirmDeleted } from '../verify/confirm-deleted.ts';
-import { planWindows } from './plan-windows.ts';
+import { planWindows, type Window } from '../windows.ts';
 import { allReviews } from './review-bounds.ts';
 
 /** Reviews marked deleted that one run asks for. The others stay deleted. */

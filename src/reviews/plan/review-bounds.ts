@@ -19,7 +19,7 @@ import { type Axis, namedDates, recordOverview } from '../../warehouse/reviews/c
 import { justNow, listLimits } from '../limits.ts';
 import { fetchPage, obstacleOf, type PageQuery, requireAnotherList } from '../read/list-page.ts';
 import type { PageDeps, ReviewDeps } from '../review-deps.ts';
-import { planWindows } from './plan-windows.ts';
+import { planWindows } from '../windows.ts';
 
 /** No two zones differ by more than 26 hours. */
 const zonesApart = 26 * 3600;
@@ -135,7 +135,7 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<string 
   const secondAt = (second: Second) => ({ start: second, end: second + 1 });
   if (await shows(secondAt(named))) return `the list of ${isoOf(named)} alone shows a review that this list lacks`;
   const now = secondOf(deps.now());
-  const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty], 1);
+  const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty]);
   const others = [...known, ...(await storedDates(db))].filter((other) => !isWithin(other, empty));
   const spans = [...lists.map(({ span }) => span).reverse(), ...others.map(secondAt)];
   for (const span of spans) if (await shows(span)) return undefined;

@@ -1,25 +1,7 @@
 import { counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
-import { isoOf, type Span } from '../../base/time/span.ts';
-import type { Axis, Gap, GapKind } from '../../warehouse/reviews/coverage.ts';
-import type { UnprovenSpan } from './read-span.ts';
-
-const gapKinds = {
-  'too-long': 'too-many',
-  crowded: 'too-many',
-  'out-of-range': 'unproven',
-  changing: 'unproven',
-  doubted: 'unproven',
-  refused: 'refused',
-  failed: 'failed',
-} as const satisfies Record<UnprovenSpan['kind'], GapKind>;
-
-/** The gap that a span leaves. */
-export const gapOf = (span: Span, end: UnprovenSpan): Gap => ({
-  span,
-  kind: gapKinds[end.kind],
-  reason: end.kind === 'too-long' ? 'they take too many requests for one run' : end.reason,
-});
+import { isoOf } from '../../base/time/span.ts';
+import type { Axis, Gap } from '../../warehouse/reviews/coverage.ts';
 
 /** Neighbours that cannot be read for one reason as one, with a sentence. */
 export function joinedGaps(axis: Axis, gaps: readonly Gap[]): Gap[] {

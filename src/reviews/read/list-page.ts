@@ -11,8 +11,8 @@ import {
 } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { limitsOf, type PageDeps } from '../review-deps.ts';
+import type { Window } from '../windows.ts';
 import { checkPage } from './check-page.ts';
-import type { Window } from './window.ts';
 
 const listGiveUpMs = 8000;
 

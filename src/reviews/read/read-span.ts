@@ -1,30 +1,24 @@
 import { formatCount } from '../../base/counts.ts';
 import type { Second, Span } from '../../base/time/span.ts';
-import type { Axis } from '../../warehouse/reviews/coverage.ts';
+import type { Axis, GapKind } from '../../warehouse/reviews/coverage.ts';
 import { limitsOf, pageSizeOf, type ReadDeps } from '../review-deps.ts';
-import type { ListPage, Obstacle, PageQuery } from './list-page.ts';
+import { cutSpan, middleOf } from '../windows.ts';
+import type { ListPage, PageQuery } from './list-page.ts';
 import { isRising, type ListEnd, readList } from './read-list.ts';
-import { type Land, openReader, type Part, type Proven, type Reader } from './reader.ts';
-import { cutSpan, middleOf } from './window.ts';
+import { type Land, openReader, type Part, type Proven, type Reader, takeAll } from './reader.ts';
+
+/** How the reading of a span ends. `proven`: everything of it was read, and has landed. */
+export type SpanEnd = { requests: number } & (({ kind: 'proven' } & Proven) | Unread);
 
 /**
- * How the reading of a span ends.
- *
- * - `proven`: everything of it was read, and has landed.
- * - `too-long`: its list has more pages than can be asked for, or no reading proves it; the parts in which it is to be read.
- * - `out-of-range`: its list shows reviews of another period.
- * - `crowded`: the shortest span that can be asked for holds more reviews than any query can reach.
- * - `changing`: no list of the shortest span that can be asked for is the same twice, or as the service counts.
- * - `doubted`: its list shows nothing, and the service says elsewhere that there is a review.
+ * Why a span is not proven: it is an open gap, unless it can be read in parts. `parts`: the parts, if they are not its
+ * halves; none if it is not to be cut.
  */
-export type SpanEnd = { requests: number } & (
-  | ({ kind: 'proven' } & Proven)
-  | { kind: 'too-long'; parts: Part[] }
-  | { kind: 'out-of-range' | 'crowded' | 'changing' | 'doubted'; reason: string }
-  | Obstacle
-);
+export type Unread = { kind: GapKind; reason: string; parts?: readonly Part[] };
 
-export type UnprovenSpan = Exclude<SpanEnd, { kind: 'proven' }>;
+export const tooLong = (parts: readonly Part[]): Unread => {
+  return { kind: 'too-many', reason: 'they take too many requests for one run', parts };
+};
 
 /**
  * Reads a span by the page numbers of its list.
@@ -34,16 +28,21 @@ export type UnprovenSpan = Exclude<SpanEnd, { kind: 'proven' }>;
  */
 export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Land): Promise<SpanEnd> {
   const { span, giveUpAfterMs } = part;
+  const { lists } = deps;
   const reader = openReader({ ...deps, giveUpAfterMs }, span, land);
+  // Lists of the longest span have about the same number of pages; others are shorter.
+  const isLong = span.end - span.start > limitsOf(deps).seconds / 2;
   try {
     const query = { axis, span };
-    const end = await readList(reader, query, part);
-    const found = end.kind === 'too-long' ? await partsOf(reader, query, end) : end;
+    let end: ListEnd | Unread = await readList(reader, query, { guess: isLong ? lists.lastPageGuess : 1, ...part });
+    if (isLong && end.kind === 'too-long') lists.lastPageGuess = reader.lastCertain;
+    if (end.kind === 'too-long') end = await partsOf(reader, query, end);
+    if (end.kind === 'whole' && reader.isOfOtherDates()) {
+      end = { kind: 'unproven', reason: 'the list shows reviews of other dates' };
+    }
     const proven = reader.proven();
-    const { requests } = proven;
-    if (found.kind !== 'whole') return { ...found, requests };
-    if (reader.isOfOtherDates())
-      return { kind: 'out-of-range', requests, reason: 'the list shows reviews of other dates' };
+    if (end.kind !== 'whole') return { ...end, requests: proven.requests };
+    if (isLong) lists.lastPageGuess = proven.pages;
     return { kind: 'proven', ...proven };
   } finally {
     await reader.landed();
@@ -55,7 +54,7 @@ async function partsOf(
   reader: Reader,
   query: PageQuery,
   { page, pages }: Extract<ListEnd, { kind: 'too-long' }>,
-): Promise<Crowd | { kind: 'too-long'; parts: Part[] }> {
+): Promise<{ kind: 'whole' } | Unread> {
   const { deps, lastCertain, span } = reader;
   if (page && !page.seconds.some((second) => second !== undefined)) {
     return { kind: 'failed', reason: 'a page shows none of these dates' };
@@ -63,14 +62,13 @@ async function partsOf(
   const at = page && dateOn(page, span);
   const [first, second] = cutSpan(span, at ?? middleOf(span), deps.timeZone);
   if (!first || !second) return readCrowd(reader, query);
-  if (pages === undefined) return { kind: 'too-long', parts: [{ span: first }, { span: second }] };
+  if (pages === undefined) return tooLong([{ span: first }, { span: second }]);
   // The list of the first part begins as this one does, so this page is its last one.
   const last = page && at !== undefined ? pageBefore(page, first.end) : undefined;
-  const parts: Part[] = [
+  return tooLong([
     { span: first, guess: lastCertain, last },
     { span: second, guess: pages - lastCertain },
-  ];
-  return { kind: 'too-long', parts };
+  ]);
 }
 
 /**
@@ -94,9 +92,6 @@ function pageBefore(page: ListPage, end: Second): ListPage | undefined {
   return ids.length === 0 ? undefined : { ...page, ids, strays: [], seconds: page.seconds.filter(isBefore) };
 }
 
-/** How the reading of the shortest span ends, if its list is too long. */
-type Crowd = { kind: 'whole' } | { kind: 'crowded' | 'changing'; reason: string } | Obstacle;
-
 /** Zero is "reviews without rating" (docs/interface.md, "Reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
 /** Products that are requested one by one if a score does not separate the records of a second. */
@@ -104,19 +99,22 @@ const productsAtMost = 5000;
 
 /**
  * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product if its list
- * is too long. Products are those that the pages of the score show. Whether these are all, the service's count says.
+ * is too long. Products are those that its pages show. Whether these are all, the service's count says.
  */
-async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
+async function readCrowd(reader: Reader, query: PageQuery): Promise<{ kind: 'whole' } | Unread> {
+  const { pages } = limitsOf(reader.deps);
+  const pageSize = pageSizeOf(reader.deps);
   let isWhole = true;
   for (const score of scores) {
-    const part = { ...query, score };
-    const end = await readList(reader, part);
+    const ofScore = { ...query, score };
+    const end = await readList(reader, ofScore);
     if (end.kind === 'refused' || end.kind === 'failed') return end;
     if (end.kind === 'whole') continue;
-    const products = await takePages(reader, part);
-    if ('kind' in products) return products;
-    for (const productId of products) {
-      const ofProduct = await readList(reader, { ...part, productId });
+    const numbers = Array.from({ length: pages }, (_, index) => index + 1);
+    const shown = await takeAll(reader, ofScore, numbers, pageSize, reader.deps.lists.slots);
+    if ('kind' in shown && shown.kind === 'failed') return shown;
+    for (const productId of [...reader.products].slice(0, productsAtMost)) {
+      const ofProduct = await readList(reader, { ...ofScore, productId });
       if (ofProduct.kind === 'refused' || ofProduct.kind === 'failed') return ofProduct;
       if (ofProduct.kind !== 'whole') isWhole = false;
     }
@@ -124,25 +122,13 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<Crowd> {
   // With one record a page, the last page is the count; a number up to the greatest page may be a cap.
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
-  const total = one.ids.length === 1 && (one.lastPage ?? 0) > limitsOf(reader.deps).pages ? one.lastPage : undefined;
-  if (isWhole && total !== undefined && reader.seenCount() >= total) return { kind: 'whole' };
-  const read = formatCount(reader.seenCount());
-  if (total === undefined && reader.seenCount() <= reader.lastCertain * pageSizeOf(reader.deps)) {
-    return { kind: 'changing', reason: `nothing proves that the ${read} reviews that were read are all` };
+  const total = one.ids.length === 1 && (one.lastPage ?? 0) > pages ? one.lastPage : undefined;
+  const seen = reader.seenCount();
+  if (isWhole && total !== undefined && seen >= total) return { kind: 'whole' };
+  const read = formatCount(seen);
+  if (total === undefined && seen <= reader.lastCertain * pageSize) {
+    return { kind: 'unproven', reason: `nothing proves that the ${read} reviews that were read are all` };
   }
   const held = total === undefined ? 'more' : `${formatCount(total)}, more`;
-  return { kind: 'crowded', reason: `the service holds ${held} than any query can reach (${read} were read)` };
-}
-
-/** Lands all pages that the service gives of a list. @returns the products that they name. */
-async function takePages(reader: Reader, query: PageQuery): Promise<number[] | Obstacle> {
-  const products = new Set<number>();
-  for (let number = 1; number <= limitsOf(reader.deps).pages; number += 1) {
-    const page = await reader.ask(query, number);
-    if (page.kind === 'failed' || (page.kind === 'refused' && number === 1)) return page;
-    if (page.kind === 'refused' || page.ids.length === 0) break;
-    await reader.take(page);
-    for (const { product_id } of page.check.products) products.add(product_id);
-  }
-  return [...products].slice(0, productsAtMost);
+  return { kind: 'too-many', reason: `the service holds ${held} than any query can reach (${read} were read)` };
 }

@@ -1,17 +1,17 @@
 import pLimit from 'p-limit';
 import type { Counts } from '../../base/counts.ts';
-import { partBefore, type Second, type Span, secondOf, without } from '../../base/time/span.ts';
+import { partBefore, type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Axis, coveredSpans, enterSpan, type Gap, openGap } from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
-import { limitsOf, type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../review-deps.ts';
-import { gapOf, incompleteError, joinedGaps } from './gaps.ts';
+import { type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../review-deps.ts';
+import { cutSpan, halvesOf, planWindows, type Window } from '../windows.ts';
+import { incompleteError, joinedGaps } from './gaps.ts';
 import { fetchPage, pageWithin } from './list-page.ts';
-import { readSpan, type SpanEnd, type UnprovenSpan } from './read-span.ts';
+import { readSpan, type SpanEnd, tooLong, type Unread } from './read-span.ts';
 import type { Land, Part, Proven } from './reader.ts';
-import { cutSpan, halvesOf, type Window } from './window.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
@@ -43,7 +43,7 @@ export async function readWindow(
     await enterSpan(db, { ...proven, runId, axis, span, absent: absent.map(({ id }) => id) });
   }
 
-  const left = without(window.span, await coveredSpans(db, axis, { runId }));
+  const left = planWindows(axis, window.span, await coveredSpans(db, axis, { runId })).map(({ span }) => span);
   const gaps = await readSpans(deps, axis, left, { land, enter, doubt: (empty) => doubtEmpty(deps, empty) });
   for (const gap of gaps) await openGap(db, axis, gap);
   if (gaps.length > 0) throw incompleteError(gaps);
@@ -65,7 +65,7 @@ const spansAtATime = 4;
 /** Requests after which no span of a window is cut any more, besides `requestsAReview` for each review that was proven. */
 const requestsAtMost = 500;
 const requestsAReview = 2;
-/** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
+/** Halvings of the spans of a window. One second in 44 days takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
 /** A failing list counts as a halving for each so many milliseconds. If the service never responds, a window takes 3 minutes. */
 const halvingMs = 10_000;
@@ -75,10 +75,9 @@ const halfGiveUpMs = 500;
 /**
  * Reads every review of the spans, whatever is added, changed or deleted meanwhile: what stood throughout is read.
  *
- * 1. `readOnce`: the first days of a part are read as one list, as many as a request may ask for.
- * 2. `believed`: a list that was read to its end may show less than the period has. Then it is read in parts.
- * 3. A proven span is entered, any other one is read in parts (`partsAfter`). What cannot be read in parts is a gap.
- * 4. The days behind the list follow.
+ * 1. `readSpan`: the span is read as one list.
+ * 2. `whyDoubted`: a list that was read to its end may show less than the period has.
+ * 3. A proven span is entered, any other one is read in parts (`partsOf`). What cannot be read in parts is a gap.
  *
  * @returns what cannot be called read. What lies ahead of now is left out: nobody can have written it, and the next run
  *   reads it.
@@ -90,12 +89,11 @@ export async function readSpans(
   spans: readonly Span[],
   { land, enter, doubt }: Ledger,
 ): Promise<Gap[]> {
-  const { lists, timeZone } = deps;
-  const { seconds: longest, pages: pagesAtMost } = limitsOf(deps);
-  const seconds = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+  const { timeZone } = deps;
   const present = secondOf(deps.now()) - justNow;
-  const budget: Budget = { requests: requestsAtMost, halvings: halvingsAtMost * Math.ceil(seconds / longest) };
   const limit = pLimit(spansAtATime);
+  let requestsLeft = requestsAtMost;
+  let halvingsLeft = halvingsAtMost;
   const gaps: Gap[] = [];
   const failures: unknown[] = [];
 
@@ -105,84 +103,44 @@ export async function readSpans(
 
   async function readPart(part: Part): Promise<void> {
     if (failures.length > 0) return;
-    const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
-    // Lists of the longest span have about the same number of pages; others are shorter.
-    const isLong = span.end - span.start > longest / 2;
-    const guess = part.guess ?? (isLong ? lists.lastPageGuess : 1);
-    const shown = await limit(() => readOnce({ ...part, span, guess }));
-    if (isLong && shown.kind === 'too-long') lists.lastPageGuess = pagesAtMost - 1;
-    if (isLong && shown.kind === 'proven') lists.lastPageGuess = Math.max(1, shown.pages);
-
-    const end = shown.kind === 'proven' ? await believed(shown) : shown;
-    budget.requests -= end.requests;
-    const parts: Part[] = [];
+    const { span } = part;
+    const read = await limit(() => timed(part));
+    const end = (read.kind === 'proven' && (await whyDoubted(deps, axis, read, present, doubt))) || read;
+    requestsLeft -= read.requests;
     if (end.kind === 'proven') {
-      budget.requests += requestsAReview * end.reviews;
-      await enter(end);
-    } else {
-      parts.push(...partsAfter(span, end, budget, present, timeZone));
-      if (parts.length === 0) gaps.push(gapOf(span, end));
+      requestsLeft += requestsAReview * end.reviews;
+      return enter(end);
     }
-
-    if (span.end < part.span.end) {
-      // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
-      const last = end.kind === 'too-long' && parts.length > 1 ? parts.pop() : undefined;
-      parts.push({ span: { start: last?.span.start ?? span.end, end: part.span.end } });
-    }
+    const parts = partsOf(span, end);
+    if (parts.length === 0) gaps.push({ span, kind: end.kind, reason: end.reason });
     await readParts(parts);
   }
 
-  async function readOnce(part: Part): Promise<SpanEnd> {
+  async function timed(part: Part): Promise<SpanEnd> {
     const startedMs = deps.now().getTime();
     const end = await readSpan(deps, axis, part, (page) => land(pageWithin(page, spans)));
-    if (end.kind === 'failed') budget.halvings -= Math.floor((deps.now().getTime() - startedMs) / halvingMs);
+    if (end.kind === 'failed') halvingsLeft -= Math.floor((deps.now().getTime() - startedMs) / halvingMs);
     return end;
   }
 
-  async function believed(read: Extract<SpanEnd, { kind: 'proven' }>): Promise<SpanEnd> {
-    const { requests } = read;
-    const voids = voidsOf(read, present);
-    const parts = await partsAgain(deps, axis, read, voids);
-    if (parts.length > 0) return { kind: 'too-long', requests, parts };
-    for (const days of axis === 'created' ? voids : []) {
-      const reason = await doubt(days);
-      if (reason === undefined) continue;
-      // An empty list is not halved: an empty half without the named review would count as read.
-      if (read.reviews === 0) return { kind: 'doubted', requests, reason };
-      const halves = halvesOf(read.span, timeZone);
-      return { kind: 'too-long', requests, parts: halves.map((half) => ({ span: half })) };
-    }
-    return read;
+  /**
+   * In which parts a span is read that was not proven: its own, else halves, so that the gap is no larger than the
+   * obstacle. A service may refuse dates ahead of its clock: then the span is cut at `present`.
+   */
+  function partsOf(span: Span, end: Unread): readonly Part[] {
+    if (end.parts) return requestsLeft < 0 ? [] : end.parts;
+    const isAhead = end.kind === 'refused' && span.end > present;
+    if (halvingsLeft <= 0 || (isAhead && span.start >= present)) return [];
+    halvingsLeft -= 1;
+    const halves = isAhead ? cutSpan(span, present, timeZone) : halvesOf(span, timeZone);
+    const giveUpAfterMs = end.kind === 'failed' ? halfGiveUpMs : undefined;
+    return halves.map((half) => ({ span: half, giveUpAfterMs }));
   }
 
   await readParts(spans.map((span) => ({ span })));
   for (const failure of failures) throw failure;
   const unread = gaps.flatMap((gap) => partBefore(gap.span, present).map((span) => ({ ...gap, span })));
   return joinedGaps(axis, unread);
-}
-
-/** What the reading of a window may still cost. */
-type Budget = { requests: number; halvings: number };
-
-/**
- * In which parts a span is to be read that was not proven:
- *
- * - A list that is too long has its own parts.
- * - What the service refuses or fails on, or shows other dates for, is halved, so that the gap is no larger than the
- *   obstacle. A service may refuse dates ahead of its clock: then the span is cut at `present`.
- *
- * @param budget a cut takes of it.
- * @returns none if the span is a gap.
- */
-function partsAfter(span: Span, end: UnprovenSpan, budget: Budget, present: Second, zone: string): Part[] {
-  if (end.kind === 'too-long') return budget.requests < 0 ? [] : end.parts;
-  const isAhead = end.kind === 'refused' && span.end > present;
-  const isFixed = end.kind === 'crowded' || end.kind === 'changing' || end.kind === 'doubted';
-  if (isFixed || budget.halvings <= 0 || (isAhead && span.start >= present)) return [];
-  budget.halvings -= 1;
-  const halves = isAhead ? cutSpan(span, present, zone) : halvesOf(span, zone);
-  const giveUpAfterMs = end.kind === 'failed' ? halfGiveUpMs : undefined;
-  return halves.map((half) => ({ span: half, giveUpAfterMs }));
 }
 
 /**
@@ -194,47 +152,59 @@ export function releaseBody({ rawBody }: RawPage): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
 }
 
-/** A list of fewer reviews is no sign that there are some each day. It leaves half of the looks to longer lists. */
-const fewReviews = 100;
+/** A list of this many reviews shows how far apart they are. */
+const manyReviews = 100;
 /** Seconds without reviews that are worth a look. A window may begin 26 hours before the first review. */
 const longVoid = 27 * 3600;
 /** A limit of a service is a multiple of this: 300 reviews of any list, pages of 30 without a second one. */
 const roundNumber = 10;
 
-/** The long parts of a span, until now, without reviews before the first and behind the last one; all of it if it has none. */
-function voidsOf({ span, reviews, first, last }: Proven, present: Second): Span[] {
-  const until = Math.min(span.end, present);
-  const before = { start: span.start, end: reviews === 0 ? until : first - 1 };
-  const voids = reviews === 0 ? [before] : [before, { start: last + 1, end: until }];
-  return voids.filter(({ start, end }) => end - start > (reviews === 0 ? 0 : longVoid));
-}
-
 /**
- * The parts in which a list is to be read again that was read to its end, because a service may show less than the period it
- * is asked for, with the number of pages that fits:
+ * Why a list may show less than its period has, although it was read to its end. It is read in parts if it is:
  *
- * - An empty list that ends ahead of the service's clock: what lies before now.
- * - A list of a round number of reviews, if no list was longer: both halves.
- * - A list without reviews in its first or its last days, or in either half, if a request for these days alone shows some:
- *   both halves.
+ * - an empty list that ends ahead of the service's clock: what lies before now;
+ * - a list of a round number of reviews, if no list was longer: both halves;
+ * - a list without reviews in its first or its last days, or in either half, if a request for these days alone shows some:
+ *   both halves;
+ * - a list without the review that `doubt` knows: both halves. An empty list is a gap: its half without the review would
+ *   count as read.
  */
-async function partsAgain(deps: ReadDeps, axis: Axis, read: Proven, voids: readonly Span[]): Promise<Part[]> {
+async function whyDoubted(
+  deps: ReadDeps,
+  axis: Axis,
+  read: Proven,
+  present: Second,
+  doubt: Ledger['doubt'],
+): Promise<Unread | undefined> {
   const { span, reviews, first, middle, last, ids } = read;
-  const { lists } = deps;
-  if (reviews === 0 && voids.some(({ end }) => end < span.end)) return voids.map((one) => ({ span: one }));
+  const { lists, timeZone } = deps;
+  const until = Math.min(span.end, present);
+  const [past] = partBefore(span, until);
+  if (!past) return undefined;
+  if (reviews === 0 && until < span.end) return inParts([past]);
 
+  const edges = [
+    { start: span.start, end: first - 1 },
+    { start: last + 1, end: until },
+  ].filter(({ start, end }) => end - start > longVoid);
   let isCut = reviews > 0 && ids.size >= lists.mostRecords && ids.size % roundNumber === 0;
   lists.mostRecords = Math.max(lists.mostRecords, ids.size);
-  for (const days of reviews === 0 ? halvesOf(span, deps.timeZone) : voids) {
-    if (days.end - days.start <= longVoid) continue;
-    // After sixteen looks in vain the service shows whole periods.
-    const isUsual = reviews < fewReviews ? lists.voidLooks <= voidLooksAtMost / 2 : lists.voidLooks === 0;
-    const isNormal = reviews >= fewReviews && (days.end - days.start) * reviews < 10 * (last - first);
-    if (isCut || isUsual || isNormal) continue;
+  for (const days of reviews === 0 ? halvesOf(span, timeZone) : edges) {
+    const seconds = days.end - days.start;
+    const isNormal = reviews >= manyReviews && seconds * reviews < 10 * (last - first);
+    if (isCut || isNormal || seconds <= longVoid || lists.voidLooks === 0) continue;
     lists.voidLooks -= 1;
     const page = await lists.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
     isCut = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
     if (isCut) lists.voidLooks = voidLooksAtMost;
   }
-  return isCut ? cutSpan(span, middle, deps.timeZone).map((half) => ({ span: half })) : [];
+  if (isCut) return inParts(cutSpan(span, middle, timeZone));
+
+  for (const days of axis === 'updated' ? [] : reviews === 0 ? [span] : edges) {
+    const reason = await doubt(days);
+    if (reason !== undefined) return { ...inParts(reviews === 0 ? [] : halvesOf(span, timeZone)), reason };
+  }
+  return undefined;
 }
+
+const inParts = (spans: readonly Span[]) => tooLong(spans.map((span) => ({ span })));

@@ -2,8 +2,8 @@ import type { LimitFunction } from 'p-limit';
 import { type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { justNow } from '../limits.ts';
 import { limitsOf, type ReadDeps } from '../review-deps.ts';
+import { middleOf } from '../windows.ts';
 import { fetchPage, type ListPage, type Obstacle, type PageQuery } from './list-page.ts';
-import { middleOf } from './window.ts';
 
 /**
  * A span to be read. `guess`: the page at which its list is expected to end. `last`: its last page, if another list has
@@ -28,6 +28,7 @@ export type Proven = ReturnType<Reader['proven']>;
 export function openReader(deps: ReadDeps, span: Span, land: Land) {
   const seen = new Map<string, Second | undefined>();
   const strays = new Set<string>();
+  const products = new Set<number>();
   const landings: Promise<unknown>[] = [];
   let pages = 0;
   let requests = 0;
@@ -36,7 +37,6 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
   async function ask(query: PageQuery, number: number, limit?: number): Promise<ListPage | Obstacle> {
     const page = await fetchPage(deps, query, number, limit);
     requests += 1;
-    if (page.kind === 'page') startedMs = Math.min(startedMs, page.requestedAt.getTime());
     return page;
   }
 
@@ -46,6 +46,7 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     startedMs = Math.min(startedMs, page.requestedAt.getTime());
     for (const [index, id] of page.ids.entries()) seen.set(id, page.seconds[index]);
     for (const id of page.strays) strays.add(id);
+    for (const { product_id } of page.check.products) products.add(product_id);
     const landing = land(page);
     // `landed` throws the error; until then it must not count as unhandled.
     landing.catch(() => {});
@@ -63,6 +64,8 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     lastCertain: limitsOf(deps).pages - 1,
     ask,
     take,
+    /** Ids of the products that were shown. */
+    products,
     /** How many different records were shown. */
     seenCount: () => seen.size,
     hasSeen: (id: string) => seen.has(id),

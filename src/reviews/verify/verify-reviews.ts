@@ -7,12 +7,11 @@ import { type Absent, heldIn, newestBut } from '../../warehouse/reviews/absent-r
 import { compareOne, comparePage, type Difference } from '../../warehouse/reviews/compare-reviews.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { spanOf } from '../plan/plan-backfill-reviews.ts';
-import { planWindows } from '../plan/plan-windows.ts';
 import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import { readSpans } from '../read/read-window.ts';
-import type { Window } from '../read/window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
+import { planWindows, type Window } from '../windows.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {
@@ -61,7 +60,7 @@ export async function verifyReviews(
   const { warehouse, askedAtMost = 20_000 } = deps;
   const span = spanOf(range, deps, await allReviews(deps));
   const how = { repair, since: await warehouseNow(warehouse.db) };
-  const windows = span ? planWindows('created', span, [], 1) : [];
+  const windows = span ? planWindows('created', span) : [];
   const report: Verification = { ...none, differences: [], repaired: false, problems: [] };
   const absent: Absent[] = [];
   const shown: number[] = [];
