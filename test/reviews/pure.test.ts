@@ -28,8 +28,8 @@ import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
 import { incompleteError, joinedGaps } from '../../src/reviews/read/gaps.ts';
 import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
-import { askReview } from '../../src/reviews/refresh/ask-review.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
+import { askReview } from '../../src/reviews/refresh/refresh-review.ts';
 import { openLists } from '../../src/reviews/review-deps.ts';
 import { halvesOf, planWindows, type Window } from '../../src/reviews/windows.ts';
 

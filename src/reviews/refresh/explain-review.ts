@@ -10,7 +10,7 @@ import {
   windowsOf,
 } from '../../warehouse/reviews/one-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-import { askReview } from './ask-review.ts';
+import { askReview } from './refresh-review.ts';
 
 export type ReviewExplanation = {
   id: number;

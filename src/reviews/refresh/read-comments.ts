@@ -5,7 +5,7 @@ import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { isDueAgain } from '../limits.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-import { askReview } from './ask-review.ts';
+import { askReview } from './refresh-review.ts';
 
 /** Reviews whose comments one run reads. The others wait for the next run. */
 const readAtMost = 500;

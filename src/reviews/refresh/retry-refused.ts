@@ -3,8 +3,7 @@ import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from 
 import { newestBut } from '../../warehouse/reviews/absent-reviews.ts';
 import { isDueAgain } from '../limits.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-import { type AskEnd, askReview, untilDown } from './ask-review.ts';
-import { refreshReview } from './refresh-review.ts';
+import { askTwice, refreshReview } from './refresh-review.ts';
 
 /** Reviews that one run asks for. The others wait for the next run. */
 const retriedAtMost = 500;
@@ -30,35 +29,22 @@ export async function retryOpenRefused(
 
 /**
  * Asks by id for the reviews that are dead letters: each lands, or its dead letter says why it cannot. The dead letter of
- * a review that is gone closes after two 404, if the service knows another review in between: a gateway may answer 404 to
- * everything for a few seconds. A review without a usable id lands when a list shows it corrected.
+ * a review that is gone (`askTwice`) closes. A review without a usable id lands when a list shows it corrected.
  */
 export async function retryRefused(deps: ReviewDeps, deadLetters: readonly DeadLetter[]): Promise<void> {
-  const gone: DeadLetter[] = [];
-  await untilDown(deadLetters, async (one) => {
-    const kind = await refreshRefused(deps, one);
-    if (kind === 'gone') gone.push(one);
-    return kind;
+  const { db } = deps.warehouse;
+  const known = deadLetters.flatMap((one) => {
+    const reviewId = idOf(one.key);
+    return reviewId === undefined ? [] : [{ ...one, reviewId }];
   });
-  if (gone.length === 0) return;
-  const others = await newestBut(deps.warehouse.db, []);
-  const asked = await Promise.all(others.map((id) => askReview(deps, id)));
-  if (asked.length > 0 && !asked.some(({ kind }) => kind === 'shown')) return;
-  await untilDown(gone, async (one) => {
-    const kind = await refreshRefused(deps, one);
-    if (kind === 'gone') await resolveDeadLetters(deps.warehouse.db, 'review', [one.key]);
-    return kind;
+  const others = known.length > 0 ? await newestBut(db, []) : [];
+  const { gone } = await askTwice(deps, known, others, async ({ id, key, reviewId }) => {
+    const outcome = await refreshReview(deps, reviewId);
+    if (outcome.kind === 'failed') await failAgain(db, id, outcome.reason);
+    else if (outcome.kind === 'landed' && outcome.landed.refused === 0) await resolveDeadLetters(db, 'review', [key]);
+    return outcome.kind;
   });
+  for (const { key } of gone) await resolveDeadLetters(db, 'review', [key]);
 }
 
 const idOf = (key: string) => usableId({ id: Number(key) });
-
-async function refreshRefused(deps: ReviewDeps, { id, key }: DeadLetter): Promise<AskEnd> {
-  const { db } = deps.warehouse;
-  const reviewId = idOf(key);
-  if (reviewId === undefined) return 'none';
-  const outcome = await refreshReview(deps, reviewId);
-  if (outcome.kind === 'failed') await failAgain(db, id, outcome.reason);
-  else if (outcome.kind === 'landed' && outcome.landed.refused === 0) await resolveDeadLetters(db, 'review', [key]);
-  return outcome.kind;
-}
