@@ -1,5 +1,5 @@
 import { DateTime } from 'luxon';
-import { NotFoundError, RefusedError, type ReviewListAllParams } from '../../src/review-api/index.ts';
+import { NotFoundError, RefusedError, type ReviewListAllParams, UnavailableError } from '../../src/review-api/index.ts';
 import type { PageDeps } from '../../src/reviews/review-deps.ts';
 
 export type ModelReview = { id: number; createdMs: number; updatedMs: number; score: number | null; productId: number };
@@ -38,7 +38,7 @@ export type Mood = {
   /** Whether some reviews are hidden, and taken off the pages after these were cut. */
   hides?: boolean;
   /** The status of a page behind the last one, or the last page again. Default: 200 with an empty list. */
-  behind?: 200 | 404 | 422 | 'the last again' | undefined;
+  behind?: 200 | 404 | 422 | 500 | 'the last again' | undefined;
   /** A review that the service fails on: a page that would show it is refused with this status. */
   poison?: { id: number; status: 404 | 422 } | undefined;
 };
@@ -116,6 +116,7 @@ function refuse(status: number | undefined): void {
   const request = { method: 'GET', path: '/v1/reviews', status };
   if (status === 404) throw new NotFoundError(request);
   if (status === 422) throw new RefusedError(request);
+  if (status === 500) throw new UnavailableError({ ...request, attempts: 1 }, true, false);
 }
 
 const lists = new WeakMap<readonly ModelReview[], Map<string, ModelReview[]>>();

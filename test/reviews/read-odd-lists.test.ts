@@ -124,6 +124,8 @@ test.each([
   ['capped', 0, 100, 4],
   ['absent', 0, 100, 4],
   ['real', 40, 100, 4],
+  ['real', 1, 100, 12],
+  ['absent', 1, 100, 12],
   ['absent', 40, 100, 4],
   ['real', 450, 100, 10],
   ['not on the last', 450, 100, 10],
@@ -141,7 +143,8 @@ test.each([
   'a last page named %s: %i reviews in pages of %i are read with %i requests',
   async (lastPage, count, pageSize, requests) => {
     const reviews = ofDay(count);
-    for (const behind of [200, 404, 422, 'the last again'] as const) {
+    // A page that fails although the service names it may hold a record that it fails on.
+    for (const behind of [200, 404, 422, ...(lastPage === 'fixed' ? [] : [500 as const]), 'the last again'] as const) {
       await readsAll(listed(reviews, { lastPage, pageSize, behind }), reviews, requests + 1, { behind });
     }
   },

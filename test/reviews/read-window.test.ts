@@ -38,7 +38,7 @@ const mood: fc.Arbitrary<Mood> = fc.record({
   ambiguous: fc.constantFrom('first', 'second'),
   ordered: fc.boolean(),
   hides: fc.boolean(),
-  behind: fc.constantFrom<Mood['behind']>(200, 404, 422, 'the last again'),
+  behind: fc.constantFrom<Mood['behind']>(200, 404, 422, 500, 'the last again'),
 });
 
 /**

@@ -109,7 +109,8 @@ async function findTop(
   let first: ListPage | undefined;
   for (let look = 1; look <= topLooksAtMost; look += 1) {
     const page = await reader.ask(query, number, pageSize);
-    if (page.kind === 'failed') return page;
+    // A service may fail on a page that the list does not have, and the first look is a guess.
+    if (page.kind === 'failed' && (number === 1 || look > 1)) return page;
     const shown = page.kind === 'page' ? page : undefined;
     const isClear = shown?.lastPage !== undefined && (shown.lastPage <= number || recordsOn(shown) === pageSize);
     if (number === 1 || !(first || isClear)) {
@@ -222,8 +223,9 @@ async function readOn(
   while (lacks() || !isShownFromEnd(pages, other.seconds, pageSize)) {
     const number = pages.length + 1;
     const next = await reader.ask(query, number, pageSize);
-    if (next.kind === 'failed') return next;
-    if (next.kind === 'refused' || next.ids.length === 0 || pages.some((page) => isSame(next, page))) {
+    // A service may fail on a page behind the end. It fails on its other end, too, if a record of that page is at fault.
+    if (next.kind === 'failed' && (asked.kind !== 'page' || lacks())) return next;
+    if (next.kind !== 'page' || next.ids.length === 0 || pages.some((page) => isSame(next, page))) {
       if (!lacks()) return false;
       return { kind: 'too-long', page: ids.size > 0 ? lastOf(pages).page : undefined };
     }
