@@ -24,9 +24,7 @@ export type OrderDifference = {
   isDeletion: boolean;
   /** Fields of the order in which both ends differ. Contact that the rule withholds is left out. */
   fields: FieldDifference[];
-  /** Lines that are not sent, and why. */
   linesNotSent: { lineCode: string; reason: string; isWaiting?: true }[];
-  /** Fields of the order that are left as they are at the service, and why. */
   fieldsNotSent: { field: OptionalField; reason: string }[];
   subOrders: SubOrderDifference;
 };
@@ -52,11 +50,8 @@ export function compareOrder(
   const isAdded = (lineCode: string) => !deletedAt || links.some((link) => link.lineCode === lineCode);
   const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode) && isAdded(lineCode));
   const isSelected = (column: string) => column in (raw.lines[0] ?? {});
-  const found = subOrderDifference(detail?.sub_orders ?? [], pushed, links, {
-    untouched: notPushed,
-    isSelected,
-    unit,
-  });
+  const by = { untouched: notPushed, isSelected, unit };
+  const found = subOrderDifference(detail?.sub_orders ?? [], pushed, links, by);
   // The lines of a deleted order often go with it. The order itself is deleted, or ORDER_DELETES says that it stays.
   // A line without a usable code may be the line of any sub-order.
   const keepsAll = deletedAt !== undefined || raw.lines.some((row) => !isUsableCode(row.line_code));
@@ -136,10 +131,7 @@ function fieldsOfShop(
 }
 
 /** Contact as the service shows it; undefined: the response lacks it. */
-export const shownContact = ({ user_email, phone }: OrderDetail): Record<ContactField, string | null | undefined> => ({
-  user_email,
-  user_phone: phone,
-});
+export const shownContact = ({ user_email, phone: user_phone }: OrderDetail) => ({ user_email, user_phone });
 
 /** A service may write an e-mail address in lower case, and a phone number without its hyphens, or full-width digits as usual ones. */
 function reachedBy(field: ContactField, value: string | null | undefined): string | null {

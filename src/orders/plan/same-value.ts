@@ -42,14 +42,9 @@ export function isSameSecond(theirs: string | null | undefined, ours: string | n
  * spaces beside it: `Size: EU` becomes `Size`.
  */
 export function optionsKey(options: Readonly<Record<string, string>>): string {
-  const pairs = Object.entries(options)
-    .filter(([, value]) => value.trim() !== '')
-    .map(([key, value]) =>
-      plainText(`${key}:${value}`)
-        .replaceAll(/\s*:\s*/g, ':')
-        .toLowerCase(),
-    );
-  return JSON.stringify(pairs.sort());
+  const filled = Object.entries(options).filter(([, value]) => value.trim() !== '');
+  const pairs = filled.map(([key, value]) => plainText(`${key}:${value}`).replaceAll(/\s*:\s*/g, ':'));
+  return JSON.stringify(pairs.map((pair) => pair.toLowerCase()).sort());
 }
 
 /**
@@ -71,15 +66,13 @@ export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount 
   return votes.length === 0 ? undefined : units.toSorted((a, b) => count(b) - count(a))[0];
 }
 
-/** Whether the service shows the amount. @param unit undefined: in any unit, since nobody knows its unit. */
+/** Whether the service shows the amount. */
 export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit | undefined): boolean =>
   shown !== null && centsAs(amount, unit).includes(BigInt(shown.cents));
 
 /**
- * The `cents` by which the service may show an amount. Between two cents a service may round to either, since it reads the
- * amount as a float. Counted as whole numbers here: a float would lose a cent.
- *
- * @param amount decimal text.
+ * The `cents` by which the service may show an amount in decimal text; in any unit if nobody knows its unit. Between two cents
+ * a service may round to either, since it reads the amount as a float. A float would lose a cent here.
  */
 export function centsAs(amount: string, unit: MoneyUnit | undefined): bigint[] {
   if (unit === undefined) return [...new Set(units.flatMap((one) => centsAs(amount, one)))];
@@ -94,10 +87,7 @@ export function centsAs(amount: string, unit: MoneyUnit | undefined): bigint[] {
 /** An amount of the service, for people. */
 export const centsText = ({ cents, currency_iso }: MoneyAmount) => `${cents} cents of ${currency_iso}`;
 
-/**
- * A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody
- * knows.
- */
+/** A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody knows. */
 export type FieldDifference = { field: string; shop: string | null; service: string | null; isShown: boolean };
 
 /**

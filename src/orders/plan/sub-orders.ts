@@ -43,20 +43,16 @@ type LineCreation = { kind: 'create'; lineCode: string; body: SubOrderBody; isSe
 /** A request about one line. */
 export type LineRequest = LineChange | LineRemoval | LineCreation;
 
-/** What to send so that the service's sub-orders of one order are the shop's lines, each once. */
+/**
+ * What to send so that the service's sub-orders of one order are the shop's lines, each once. `matched`: the lines that have a
+ * sub-order. `keep`: sub-orders that no line has and that stay, and why, in words for people. `links`: all line links as they
+ * are to be written before anything is sent, with found sub-orders, those taken over, and those about to be created.
+ */
 export type SubOrderDifference = {
-  /** The lines that have a sub-order. */
   matched: LineChange[];
-  /** Lines without one. */
   create: LineCreation[];
-  /** Sub-orders of lines that the shop does not have any more, and copies that a repeated creation made. */
   remove: LineRemoval[];
-  /** Sub-orders that no line has and that stay, and why, in words for people. */
   keep: { subOrderId: number; why: string }[];
-  /**
-   * All line links as they are to be written before anything is sent: with found sub-orders, those taken over, and those
-   * about to be created.
-   */
   links: LineLink[];
 };
 
@@ -147,7 +143,7 @@ export function subOrderDifference(
  *
  * @param gone links whose line the shop has removed.
  * @param after the links to be written, which this changes.
- * @param copied finds the watched link, if a repeated creation of its sub-order made this one.
+ * @param copied finds the link of which a repeated creation made this sub-order.
  */
 function retire(
   left: ReadonlySet<Candidate>,
@@ -180,13 +176,7 @@ type Candidate = {
   cents: bigint | undefined;
 };
 
-/**
- * Gives each line the sub-order that fits it best, by `rankOf`.
- *
- * @param linkOf what is remembered of the lines, by their codes.
- * @param untouched codes of lines that are not pushed now, and keep what they have.
- * @returns `ofLines`: by the codes of the lines. `left`: sub-orders that no line has.
- */
+/** Gives each line the sub-order that fits it best, by `rankOf`. @returns `left`: sub-orders that no line has. */
 function matchLines(
   shown: readonly SubOrder[],
   lines: readonly Line[],
@@ -236,11 +226,7 @@ function matchLines(
  */
 const ranks = { linked: 0, own: 4, ofAnother: 5, lost: 6, like: 9, unfit: Number.POSITIVE_INFINITY } as const;
 
-/**
- * Returns the rank of a sub-order for a line. A sub-order that may have reviews gets no other product.
- *
- * @param contentOf of the lines by their codes. A line without is not pushed now, and keeps what it has.
- */
+/** Returns the rank of a sub-order for a line. A line without content is not pushed now, and keeps what it has. */
 function rankOf(
   lineCode: string,
   contentOf: ReadonlyMap<string, SubOrderContent>,
@@ -250,7 +236,7 @@ function rankOf(
   const content = contentOf.get(lineCode);
   const isLinked = link !== undefined && !isPending(link);
   const likenessToLine = content && likenessTo(content, unit);
-  const likenessToSent = link && isPending(link) ? likenessTo(link.content, unit) : undefined;
+  const likenessToSent = link && !isLinked ? likenessTo(link.content, unit) : undefined;
   const mayBeLost = (candidate: Candidate) =>
     !candidate.link &&
     !link?.idsBefore?.includes(candidate.subOrder.id) &&
@@ -295,12 +281,7 @@ function likenessTo(content: SubOrderContent, unit: MoneyUnit | undefined) {
 }
 
 /** Whether a repeated creation for the line of this link made the sub-order. The line itself has another one, or none. */
-function isCopy(
-  candidate: Candidate,
-  link: LineLink,
-  candidates: readonly Candidate[],
-  unit: MoneyUnit | undefined,
-): boolean {
+function isCopy(candidate: Candidate, link: LineLink, candidates: readonly Candidate[], unit: MoneyUnit | undefined) {
   if (link.idsBefore === null || link.idsBefore.includes(candidate.subOrder.id)) return false;
   const own = candidates.find((one) => one.link === link);
   if (!own) return likenessTo(link.content, unit)(candidate) === exact;
@@ -324,11 +305,7 @@ const isOtherProduct = (candidate: Candidate, content: SubOrderContent) => {
   return product !== undefined && product !== content.product_id && !isRegisteredAgain(candidate.link, content);
 };
 
-/**
- * The fields in which a sub-order differs from what the shop wants, and those that the service does not show.
- *
- * @param known the link that has what was sent before.
- */
+/** The fields in which a sub-order differs from what the shop wants, or was sent (`known`), and those that are not shown. */
 function lineDifferences(
   ours: SubOrderContent,
   found: Candidate,
