@@ -22,10 +22,7 @@ export type DesiredOrder = {
   waiting: { lineCode: string; productCode: string }[];
   /** Lines that break the contract. Their sub-orders are not changed; `lineCode` is a hash where no code is usable. */
   faulty: (NewDeadLetter & { lineCode: string })[];
-  /**
-   * Other orders of the shop whose codes the service may hold for this one's, although it seems to tell them apart. It must
-   * show first that this order is another one.
-   */
+  /** Other orders of the shop whose codes the service may hold for this one's. It must show first that it tells them apart. */
   alike: readonly AlikeOrder[];
   /** The shop's member grade, where the service is not known to have it: then it is no part of the body. */
   unlinkedGrade: string | undefined;
@@ -33,22 +30,19 @@ export type DesiredOrder = {
   fingerprint: string;
 };
 
-/** A line of the shop's order, as its sub-order should be. */
 export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
-
-/** The service's ids by the shop's codes, as far as they are known. */
-type Ids = ReadonlyMap<string, number>;
 
 /**
  * Checks what the shop gave against the contract, and makes of it what the service should have.
  *
+ * @param products the service's ids by the shop's codes, as far as they are known; `grades` likewise.
  * @param deletes of the rights of the push.
  * @returns a dead letter if the order itself cannot be read.
  */
 export function desiredOrder(
   raw: RawOrder,
-  products: Ids,
-  grades: Ids,
+  products: ReadonlyMap<string, number>,
+  grades: ReadonlyMap<string, number>,
   deletes: 'off' | 'send',
   alike: readonly AlikeOrder[] = [],
 ): DesiredOrder | NewDeadLetter {
@@ -94,15 +88,15 @@ const sixteenBits = (code: string, value: string | null | undefined) =>
   value == null ? null : hash('sha256', JSON.stringify([code, value]), 'hex').slice(0, 4);
 
 /** A line_code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
-function readLines(order: Order, rows: readonly RawRow[], products: Ids) {
+function readLines(order: Order, rows: readonly RawRow[], products: ReadonlyMap<string, number>) {
   const parts: Pick<DesiredOrder, 'lines' | 'waiting' | 'faulty'> = { lines: [], waiting: [], faulty: [] };
   const codeOf = (row: RawRow) => (isUsableCode(row.line_code) ? row.line_code : contentKey(row));
   for (const [lineCode, [row = {}, ...more]] of Map.groupBy(rows, codeOf)) {
     const read = more.length > 0 ? { fault: repeatedLine } : readOrderLine(row);
     if ('fault' in read) {
       const payload = more.length > 0 ? [row, ...more] : row;
-      const own = { kind: 'order_line' as const, key: lineKey(order.code, lineCode), orderCode: order.code };
-      parts.faulty.push({ ...own, reason: read.fault, payload, lineCode });
+      const key = lineKey(order.code, lineCode);
+      parts.faulty.push({ kind: 'order_line', key, orderCode: order.code, reason: read.fault, payload, lineCode });
       continue;
     }
     const { productId, productCode = '' } = read.row;
@@ -152,10 +146,7 @@ export function requestBody(desired: DesiredOrder, sentFields: readonly string[]
 /** Hash of what is pushed; equal for values that are equal as JSON with their keys in any order. */
 export const fingerprint = (value: object): string => hash('sha256', sortedJson(value) ?? '', 'base64url');
 
-/**
- * The fingerprint of an order that was pushed by a process that sends no contact, ORDER_CONTACT_MAX_AGE_DAYS being 0: with
- * another setting the order is pushed once more, since the contact may have changed meanwhile.
- */
+/** The fingerprint after a push with ORDER_CONTACT_MAX_AGE_DAYS=0: with another setting the order is pushed once more. */
 export const contactStopped = (order: DesiredOrder): string => `${order.fingerprint} without contact`;
 
 /** Fields of `POST /v1/orders` that an order may lack. */
@@ -171,9 +162,7 @@ export const optionalFields = [
 ] as const;
 export type OptionalField = (typeof optionalFields)[number];
 
-/**
- * The body of `POST /v1/orders` (docs/interface.md, "Orders"): all fields that the shop has, contact included.
- */
+/** The body of `POST /v1/orders` (docs/interface.md, "Orders"): all fields that the shop has, contact included. */
 function orderBody(order: Order, userGradeId: number | undefined): OrderBody {
   return compact({
     code: order.code,
@@ -217,14 +206,11 @@ export function sentOf<Body extends SubOrderPatch>({ product_code: _, ...body }:
 }
 
 /** ISO 8601 with a numeric offset and no milliseconds: "significant only to the second" (docs/interface.md). */
-function toTheSecond(date: Date): string {
-  return date.toISOString().replace(/\.\d+Z$/, '+00:00');
-}
+const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/, '+00:00');
 
 /** Absent fields are left out, so that two bodies that say the same are equal as JSON. */
-function compact<T extends object>(body: T): T {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
-}
+const compact = <T extends object>(body: T): T =>
+  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
 
 /** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
 export const alikeFault = (other: string) =>

@@ -10,9 +10,9 @@ import type { LineLink, LineRequest } from '../plan/sub-orders.ts';
 import { absent, type Send, type Sent } from '../requests.ts';
 
 /** How a request ended. The value of a done `find` or `post order` is an OrderDetail, that of a `create` has its id. */
-type OrderResult = { request: Exclude<OrderRequest, LineRequest>; sent: Sent<unknown> };
-type LineResult = { request: LineRequest; sent: Sent<unknown> };
-export type Result = OrderResult | LineResult;
+type ResultOf<Request> = { request: Request; sent: Sent<unknown> };
+type LineResult = ResultOf<LineRequest>;
+export type Result = ResultOf<Exclude<OrderRequest, LineRequest>> | LineResult;
 
 /**
  * Sends requests about one order, one after the other. A line that the service refuses or fails on does not hold up the
@@ -38,14 +38,12 @@ export async function sendAll(
     // A 404 to a removal: the next look tells whether it is gone, or the service only has no such request.
     const sent: Sent<unknown> = answer.kind === 'done' && answer.value === false ? absent : answer;
     results.push({ request, sent } as Result);
-    const isDone = sent.kind === 'done';
-    if (isDone && isRemoval(request))
+    if (sent.kind === 'done' && isRemoval(request))
       log.info({ order: code, path: wire?.path }, 'removed at the service what the shop lacks');
     if ('lineCode' in request) continue;
-    if (!isDone) break;
-    if (request.kind !== 'post order') continue;
-    const shown = sent.value as OrderDetail;
-    if (shown.id !== orderId || !isSameCode(shown.code, code)) break;
+    if (sent.kind !== 'done') break;
+    const shown = request.kind === 'post order' ? (sent.value as OrderDetail) : undefined;
+    if (shown && (shown.id !== orderId || !isSameCode(shown.code, code))) break;
   }
   return results;
 }
@@ -72,10 +70,10 @@ export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId
       const { subOrderId } = request;
       return wire('DELETE', ofLine, undefined, ({ subOrders }, options) => subOrders.remove(id, subOrderId, options));
     }
-    case 'create':
-      return wire('POST', ofLine, request.body, ({ subOrders }, options) =>
-        subOrders.create(id, request.body, options),
-      );
+    case 'create': {
+      const { body } = request;
+      return wire('POST', ofLine, body, ({ subOrders }, options) => subOrders.create(id, body, options));
+    }
     default:
       return request satisfies never;
   }
@@ -116,12 +114,8 @@ const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.
  * @param before what the service showed when the requests were planned.
  * @returns `shown` undefined: every request about a line has a certain outcome, and nothing more is to be planned.
  */
-export function learn(
-  planned: PlannedRequests,
-  before: Shown,
-  results: readonly Result[],
-): { memory: OrderMemory; shown: Shown | undefined } {
-  let memory = planned.memory;
+export function learn(planned: PlannedRequests, before: Shown, results: readonly Result[]): Known<Shown | undefined> {
+  let { memory } = planned;
   let shown = before;
   for (const result of results) if (!isOfLine(result)) ({ memory, shown } = learnOfOrder(memory, shown, result));
   const { doubts, ...ofLines } = learnOfLines(memory, results.filter(isOfLine));
@@ -133,28 +127,28 @@ export function learn(
   return { memory, shown: last && !isOfLine(last) ? shown : undefined };
 }
 
-function learnOfOrder(
-  memory: OrderMemory,
-  shown: Shown,
-  { request, sent }: OrderResult,
-): { memory: OrderMemory; shown: Shown } {
+type Known<Seen> = { memory: OrderMemory; shown: Seen };
+
+function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Exclude<Result, LineResult>): Known<Shown> {
   switch (request.kind) {
     case 'find':
       if (sent.kind === 'done') return { memory, shown: sent.value as OrderDetail };
       if (sent.kind === 'absent') return { memory, shown: 'absent' };
       return { memory: { ...memory, stop: memory.failedDeletion ?? failureOf(sent) }, shown };
-    case 'delete order':
+    case 'delete order': {
       if (sent.kind === 'done') return { memory, shown: 'absent' };
-      if (sent.isRefused) return { memory: { ...memory, failedDeletion: failureOf(sent) }, shown };
-      if (sent.kind === 'absent') return { memory: { ...memory, failedDeletion: failureOf(sent) }, shown: 'unknown' };
+      const failure = failureOf(sent);
+      if (sent.isRefused) return { memory: { ...memory, failedDeletion: failure }, shown };
       // A service that responds with 500 may have done it, or do it later.
-      return { memory: { ...memory, failedDeletion: { ...failureOf(sent), isUnknown: true } }, shown: 'unknown' };
+      const failedDeletion = sent.kind === 'absent' ? failure : { ...failure, isUnknown: true as const };
+      return { memory: { ...memory, failedDeletion }, shown: 'unknown' };
+    }
     case 'post order': {
+      const { accepted, refused } = memory;
       if (sent.kind === 'done') {
         const detail = sent.value as OrderDetail;
         return { memory: { ...memory, accepted: { body: request.body, detail } }, shown: detail };
       }
-      const { accepted, refused } = memory;
       // An empty value that the service accepted before is not what it refuses now.
       const empty = emptyFields(request.body).filter((field) => accepted?.body[field as keyof OrderBody] !== null);
       const isRefused = empty.length > 0 && (sent.failure === 'permanent' || accepted !== undefined);
@@ -177,8 +171,7 @@ function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
     const after = link && linkAfter(link, result);
     if (after) links.set(lineCode, after);
     else links.delete(lineCode);
-    if (sent.kind === 'failed') failures.push({ lineCode, ...failureOf(sent) });
-    else if (sent.kind !== 'done') doubts.push({ lineCode, ...failureOf(sent) });
+    if (sent.kind !== 'done') (sent.kind === 'failed' ? failures : doubts).push({ lineCode, ...failureOf(sent) });
   }
   return { lines: [...links.values()], failures, doubts };
 }
