@@ -40,6 +40,9 @@ export const leasePollMs = 500;
  */
 export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
 
+/** Pages of a hundred orders of the service in which a run of the catalog looks for products. */
+export const productPagesAtMost = 30;
+
 const minuteMs = 60_000;
 export const dayMs = 24 * 60 * minuteMs;
 

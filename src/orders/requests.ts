@@ -12,18 +12,14 @@ import { type FailureKind, failuresInARow, type RequestLimits } from './limits.t
 
 /**
  * How a request about one record ended. `attempts`: how often it was sent, as after a 429 or a 401. `unknown`: nobody knows
- * whether it was carried out. `absent`: 404. `isRefused`: the service responded with 4xx, so it did not carry the request
- * out.
+ * whether it was carried out. `absent`: 404. `isRefused`: 4xx, so the service did not carry it out.
  */
 export type Sent<T> =
   | { kind: 'done'; value: T; attempts: number }
   | { kind: 'absent' | 'unknown' | 'failed'; reason: string; failure: FailureKind; isRefused?: true };
 
-export const absent = {
-  kind: 'absent',
-  reason: 'the service answers 404 to a request about it',
-  failure: 'transient',
-} as const;
+const absentReason = 'the service answers 404 to a request about it';
+export const absent = { kind: 'absent', reason: absentReason, failure: 'transient' } as const;
 
 /** Statuses that say something about the record that was sent. */
 const statusesOfRecords: readonly (number | undefined)[] = [400, 409, 413, 422];

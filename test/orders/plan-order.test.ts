@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { wireRequests } from '../../src/orders/compare/show-order.ts';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
-import { isDifferent, withoutPersonalData } from '../../src/orders/plan/order-difference.ts';
 import { memoryOf, type Shown } from '../../src/orders/plan/order-memory.ts';
-import { type OrderPlan, planDeletion, planOrder } from '../../src/orders/plan/plan-order.ts';
+import {
+  isDifferent,
+  type OrderPlan,
+  planDeletion,
+  planOrder,
+  withoutPersonalData,
+} from '../../src/orders/plan/plan-order.ts';
 import type { LineLink } from '../../src/orders/plan/sub-orders.ts';
 import type { OrderDetail, SubOrder } from '../../src/review-api/index.ts';
 import type { RawRow } from '../../src/shop/rows.ts';

@@ -2,7 +2,7 @@ import { counted, formatCount } from '../../base/counts.ts';
 import { oneLine } from '../../base/visible.ts';
 import type { BackfillDiff, ComparedOrder } from '../../orders/compare/compare-orders.ts';
 import type { OrdersForecast } from '../../orders/compare/forecast-orders.ts';
-import { isDifferent, type OrderDifference } from '../../orders/plan/order-difference.ts';
+import { isDifferent, type OrderDifference } from '../../orders/plan/plan-order.ts';
 import type { FieldDifference } from '../../orders/plan/same-value.ts';
 import type { Report } from '../command.ts';
 

@@ -23,6 +23,7 @@ import {
   withGradesLocked,
 } from '../../warehouse/orders/catalog-links.ts';
 import { awaitedProducts, learnProducts } from '../../warehouse/products.ts';
+import { productPagesAtMost } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { fingerprint } from '../plan/desired-order.ts';
 import { isSameInAnyCase, isSameText } from '../plan/same-value.ts';
@@ -95,12 +96,9 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
       if (linked && catalog.isUnchanged(grade)) return undefined;
       const there = linked ?? (await findOrCreate(deps, grade, catalog.codes, options));
       const icon = catalog.isCleared(grade) && there.icon_url ? null : grade.iconUrl;
-      const change = {
-        name: isSameText(there.name, grade.name) ? undefined : grade.name,
-        icon_url: icon === there.icon_url ? undefined : icon,
-      };
-      if (Object.values(change).some((value) => value !== undefined))
-        await userGrades.update(there.id, change, options);
+      const name = isSameText(there.name, grade.name) ? undefined : grade.name;
+      const icon_url = icon === there.icon_url ? undefined : icon;
+      if (name !== undefined || icon_url !== undefined) await userGrades.update(there.id, { name, icon_url }, options);
       return there;
     });
   }
@@ -151,7 +149,7 @@ export async function openCatalog<T extends { code: string }>(
   read: (raw: RawRow) => Read<T>,
   [column, field]: readonly [column: string, field: keyof T],
 ) {
-  const { db, shop, signal } = deps;
+  const { db, shop } = deps;
   const query = queryOf[kind];
   const rows = (await shop.catalog(query)) ?? [];
   const { byCode, codes, deadLetters } = readCatalogRows(kind, rows, read);
@@ -166,9 +164,7 @@ export async function openCatalog<T extends { code: string }>(
     deadLetters.push({ kind, key: record.code, reason, payload: record });
   };
   return {
-    /** The records that can be pushed. */
     byCode,
-    /** The codes of all rows. */
     codes,
     links,
     fail,
@@ -179,15 +175,13 @@ export async function openCatalog<T extends { code: string }>(
     otherCodeOf: (id: number, code: string) =>
       [...links.values()].find((one) => one.id === id && one.code !== code && byCode.has(one.code))?.code,
     /**
-     * Sends the requests about one record, and saves its link. If the outcome is not known, the next run looks again before
-     * it creates. If the service refuses the record, or always responds with an error, the record alone fails.
+     * Sends the requests about one record, and saves its link. If the service refuses the record, always responds with an error,
+     * or the outcome is not known, the record alone fails. If the service itself fails, the client's errors are thrown.
      *
      * @param send returns the record's id at the service; or why it failed; or undefined if nothing was to be sent.
-     * @throws the client's errors where the service itself fails.
      */
     async push(record: T, send: (options: CallOptions) => Promise<{ id: number } | string | undefined>): Promise<void> {
       const { code } = record;
-      signal.throwIfAborted();
       const attempt = breaker.begin(failing.has(code));
       const sent = await openRequests(deps)(send);
       if (sent.kind === 'failed' && sent.failure === 'transient') attempt.failed(sent.reason);
@@ -212,7 +206,7 @@ export async function openCatalog<T extends { code: string }>(
 
 /**
  * The rows of a catalog query that can be pushed, by code; the others as dead letters. A code that is there twice is one dead
- * letter: which of its rows is right is not known, and may change.
+ * letter: which of its rows is right is not known, and may change. `codes`: of all rows.
  */
 export function readCatalogRows<T extends { code: string }>(
   kind: CatalogKind,
@@ -236,9 +230,6 @@ export function readCatalogRows<T extends { code: string }>(
   return { byCode, codes: new Set(byKey.keys()), deadLetters };
 }
 
-/** Pages of a hundred orders looked through in one run. */
-const pagesAtMost = 30;
-
 /**
  * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a
  * product (docs/interface.md, "Order (list item)"). Costs nothing while no line waits.
@@ -256,7 +247,7 @@ export async function learnFromOrders(
     const subOrders = items.flatMap((order) => order.sub_orders);
     await learnProducts(warehouse, subOrders);
     pages += 1;
-    if (pages === pagesAtMost || (await awaitedProducts(db)) === 0) break;
+    if (pages === productPagesAtMost || (await awaitedProducts(db)) === 0) break;
   }
   return { products_learned: awaited - (await awaitedProducts(db)) };
 }

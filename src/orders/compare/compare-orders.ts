@@ -4,9 +4,14 @@ import { knownOrders } from '../../warehouse/orders/known-orders.ts';
 import { type LineLinkRow, makeDue, orderLines } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { isDifferent, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf, type Shown } from '../plan/order-memory.ts';
-import { type Planning, planOrder } from '../plan/plan-order.ts';
+import {
+  isDifferent,
+  type OrderDifference,
+  type Planning,
+  planOrder,
+  withoutPersonalData,
+} from '../plan/plan-order.ts';
 import { beginPlanning, missingInShop, type ReadOrder, readOrders } from '../plan/read-orders.ts';
 import { pushOrders } from '../push/push-orders.ts';
 import { findOrder } from '../push/send.ts';

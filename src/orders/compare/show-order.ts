@@ -4,9 +4,14 @@ import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
 import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import { isYoungAt, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { masked, type OrderDifference, withoutPersonalData } from '../plan/order-difference.ts';
 import { memoryOf } from '../plan/order-memory.ts';
-import type { OrderPlan, PlannedRequests } from '../plan/plan-order.ts';
+import {
+  masked,
+  type OrderDifference,
+  type OrderPlan,
+  type PlannedRequests,
+  withoutPersonalData,
+} from '../plan/plan-order.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { wireOf } from '../push/send.ts';
 import { look } from './compare-orders.ts';
@@ -18,9 +23,7 @@ export type WireRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
 export type ShownOrder = {
   /** As the shop stores it. If its column ignores case, the order is called by the shop's own code from here on. */
   code: string;
-  /** The shop's rows; undefined if it does not have the order. */
   shop: RawOrder | undefined;
-  /** The order as the service shows it; undefined if it does not have it. */
   service: OrderDetail | undefined;
   /** Why nobody knows whether the service has the order. */
   lookupFault: string | undefined;
@@ -33,7 +36,6 @@ export type ShownOrder = {
   fault: string | undefined;
   /** Why the next run that reads the order sends nothing; undefined: it sends the requests. */
   nothingToSend: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop';
-  /** The requests that bring the service in line with the shop, in their order. */
   requests: WireRequest[];
   /** Fields with a value in the shop that the contact rule leaves out of the requests. */
   withheld: string[];

@@ -4,9 +4,8 @@ import type { LeasedOrder, PushRecord } from '../../warehouse/orders/order-store
 import { contactFields, isContactField, isContactLeftToSync } from '../contact-rule.ts';
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { contactStopped, type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
-import { shownOnly } from '../plan/order-difference.ts';
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
-import { emptyFields, isEmptied, type Planning, toAllow, usedUp } from '../plan/plan-order.ts';
+import { emptyFields, isEmptied, type Planning, shownOnly, toAllow, usedUp } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import type { Result } from './send.ts';
 
