@@ -43,10 +43,8 @@ export const contactPolicy = (rights: Pick<PushRights, 'trigger' | 'contactMaxAg
   rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
 
 /**
- * Whether an order is young enough for contact. An order that is dated more than a day ahead is not: its real age is
- * unknown, and clocks and zones of two machines differ by less.
- *
- * @param maxAgeDays ORDER_CONTACT_MAX_AGE_DAYS; 0: no order is young, wherever the clocks stand.
+ * Whether an order is young enough for contact: never with ORDER_CONTACT_MAX_AGE_DAYS=0. An order that is dated more than a day
+ * ahead is not: its real age is unknown, and clocks and zones of two machines differ by less.
  */
 export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boolean {
   const ageMs = now.getTime() - createdAt.getTime();

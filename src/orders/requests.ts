@@ -83,23 +83,21 @@ export function openBreaker() {
   const failures: number[] = [];
   let opened: string | undefined;
   return {
-    /** @param hasFailedBefore whether the record failed before: then its failure says nothing about the service. */
+    /**
+     * @param hasFailedBefore whether the record failed before: then its failure says nothing about the service.
+     * @returns to be called at the end of the record. Without a failure, the service accepted or refused the record, so it is up.
+     *   `failure`: a reason that may pass. It throws a ReviewSyncError if the service counts as down.
+     */
     begin(hasFailedBefore: boolean) {
       begun += 1;
       const record = begun;
-      return {
-        /** The service accepted the record, or refused it: it is up. */
-        responded(): void {
-          lastSuccess = Math.max(lastSuccess, record);
-        },
-        /** The record failed for a reason that may pass. @throws ReviewSyncError if the service counts as down. */
-        failed(reason: string): void {
-          if (!hasFailedBefore) failures.push(record);
-          if (failures.filter((one) => one > lastSuccess).length >= failuresInARow) opened ??= reason;
-          if (opened === undefined) return;
-          const hint = 'Nothing is lost: run it again when the review service responds.';
-          throw new ReviewSyncError('unavailable', opened, { hint });
-        },
+      return (failure?: string): void => {
+        if (failure === undefined) lastSuccess = Math.max(lastSuccess, record);
+        else if (!hasFailedBefore) failures.push(record);
+        if (failures.filter((one) => one > lastSuccess).length >= failuresInARow) opened ??= failure;
+        if (failure === undefined || opened === undefined) return;
+        const hint = 'Nothing is lost: run it again when the review service responds.';
+        throw new ReviewSyncError('unavailable', opened, { hint });
       };
     },
   };

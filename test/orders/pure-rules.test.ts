@@ -604,14 +604,14 @@ test('the service counts as down after five failures begun since the last succes
   const begun = (count: number, hasFailedBefore = false) =>
     Array.from({ length: count }, () => breaker.begin(hasFailedBefore));
   const [old, older, ...others] = begun(6);
-  for (const one of [...others, ...begun(9, true)]) one.failed('500');
-  begun(1)[0]?.responded();
-  for (const one of begun(4)) one.failed('500');
-  old?.failed('500');
-  older?.responded();
+  for (const one of [...others, ...begun(9, true)]) one('500');
+  begun(1)[0]?.();
+  for (const one of begun(4)) one('500');
+  old?.('500');
+  older?.();
   // A success of an earlier start takes back no later one.
-  begun(1, true)[0]?.failed('404');
-  expect(() => begun(1)[0]?.failed('503')).toThrow('503');
+  begun(1, true)[0]?.('404');
+  expect(() => begun(1)[0]?.('503')).toThrow('503');
   // A process that is still at it stops too.
-  expect(() => begun(1, true)[0]?.failed('404')).toThrow('503');
+  expect(() => begun(1, true)[0]?.('404')).toThrow('503');
 });

@@ -77,13 +77,13 @@ const reasons: Readonly<Record<NonNullable<ShownOrder['nothingToSend']>, string 
 };
 
 function requestsPart(order: ShownOrder): string {
-  const { requests, nothingToSend, withheld, isYoung, looksFirstFor, difference } = order;
+  const { requests, nothingToSend, withheld, looksFirstFor, difference } = order;
   const linesNotSent = (requests.length > 0 && difference?.linesNotSent) || [];
   const title = nothingToSend === undefined ? 'The next run that reads this order sends:' : reasons[nothingToSend];
   if (title === undefined) return '';
-  const because = isYoung
-    ? 'A backfill left it out before, or forget masked the order. Or it counted as too old when it was first pushed.'
-    : 'The order is too old (ORDER_CONTACT_MAX_AGE_DAYS), or its created_at lies in the future.';
+  const because =
+    'The order is or was too old (ORDER_CONTACT_MAX_AGE_DAYS), its created_at lies in the future, a backfill left it out ' +
+    'before, or forget masked the order.';
   return part(
     title,
     ...requests.map(requestText),

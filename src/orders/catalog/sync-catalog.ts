@@ -182,11 +182,11 @@ export async function openCatalog<T extends { code: string }>(
      */
     async push(record: T, send: (options: CallOptions) => Promise<{ id: number } | string | undefined>): Promise<void> {
       const { code } = record;
-      const attempt = breaker.begin(failing.has(code));
+      const endRecord = breaker.begin(failing.has(code));
       const sent = await openRequests(deps)(send);
-      if (sent.kind === 'failed' && sent.failure === 'transient') attempt.failed(sent.reason);
+      if (sent.kind === 'failed' && sent.failure === 'transient') endRecord(sent.reason);
       if (sent.kind !== 'done') return fail(record, sent.reason);
-      attempt.responded();
+      endRecord();
       if (typeof sent.value === 'string') return fail(record, sent.value);
       if (sent.value === undefined) return;
       const link = { code, id: sent.value.id, fingerprint: hashOf(record) };

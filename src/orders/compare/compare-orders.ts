@@ -150,12 +150,12 @@ const nothingCompared = () => ({
 export type OrderVerification = ReturnType<typeof nothingCompared>;
 
 /**
- * Compares shop and service order by order over the orders created in the range, one request an order; then looks for
- * pushed orders that the shop no longer shows. Memory does not grow with the range, but for the codes to repair.
+ * Compares shop and service order by order over the orders created in the range, one request an order; pushes again what is
+ * missing or differs, if asked to; then looks for pushed orders that the shop no longer shows. Memory does not grow with the
+ * range, but for the codes to repair.
  *
- * @param options.repair pushes again what is missing or differs. @param options.rights of the trigger `repair`, which
- *   carries no contact: contact that was never sent, or may not be sent now, is no difference.
- * @throws the errors of the shop and of the client when one of them fails as a whole.
+ * @param options.rights of the trigger `repair`, which carries no contact: contact that was never sent, or may not be sent now,
+ *   is no difference.
  */
 export async function verifyOrders(
   deps: OrderDeps & { onProgress(orders: number, note: string): void },

@@ -6,24 +6,26 @@ import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 
 type Fault = { reason: string; count: number; example: string };
 
-export type OrdersForecast = {
-  orders: number;
+const nothingForecast = () => ({
+  orders: 0,
   /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
-  unchanged: number;
-  toSend: number;
+  unchanged: 0,
+  toSend: 0,
   /** How many of those to send the shop has deleted: at most these are deleted at the service (promise 6). */
-  toDelete: number;
+  toDelete: 0,
   /** Upserts and new sub-orders; changes of sub-orders that are there already may come on top. */
-  requests: number;
+  requests: 0,
   /** Orders and lines that would become dead letters: how many, and by reason. */
-  faulty: number;
-  faults: Fault[];
-  waitingLines: number;
+  faulty: 0,
+  faults: [] as Fault[],
+  waitingLines: 0,
   /** Different customers among the orders to send whose e-mail or phone the shop has. */
-  reachable: number;
+  reachable: 0,
   /** How many of them would go to the service with it (promise 7): the service may mail these. */
-  withContact: number;
-};
+  withContact: 0,
+});
+
+export type OrdersForecast = ReturnType<typeof nothingForecast>;
 
 /**
  * What a push of these orders would send. Asks the service nothing, writes nothing.
@@ -39,7 +41,7 @@ export async function forecastOrders(
   const customers = new Set<string>();
   const withContact = new Set<string>();
   const faults = new Map<string, Fault>();
-  const sums = { orders: 0, unchanged: 0, toSend: 0, toDelete: 0, requests: 0, faulty: 0, waitingLines: 0 };
+  const sums = nothingForecast();
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;

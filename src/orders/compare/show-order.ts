@@ -1,17 +1,9 @@
-import type { OrderDetail } from '../../review-api/index.ts';
-import type { RawOrder } from '../../shop/orders.ts';
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
-import { type LineLinkRow, type OrderLink, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
-import { isYoungAt, type PushRights } from '../contact-rule.ts';
+import { type LineLinkRow, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
+import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { memoryOf } from '../plan/order-memory.ts';
-import {
-  masked,
-  type OrderDifference,
-  type OrderPlan,
-  type PlannedRequests,
-  withoutPersonalData,
-} from '../plan/plan-order.ts';
+import { masked, type OrderPlan, type PlannedRequests, withoutPersonalData } from '../plan/plan-order.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { wireOf } from '../push/send.ts';
 import { look } from './compare-orders.ts';
@@ -20,36 +12,13 @@ import { look } from './compare-orders.ts';
 export type WireRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
 
 /** What is known of the order that a person asks for, with the customer's data. */
-export type ShownOrder = {
-  /** As the shop stores it. If its column ignores case, the order is called by the shop's own code from here on. */
-  code: string;
-  shop: RawOrder | undefined;
-  service: OrderDetail | undefined;
-  /** Why nobody knows whether the service has the order. */
-  lookupFault: string | undefined;
-  difference: OrderDifference | undefined;
-  /** What was pushed of the order, and of its lines. */
-  link: OrderLink | undefined;
-  lines: readonly LineLinkRow[];
-  deadLetters: Awaited<ReturnType<typeof deadLettersOfOrder>>;
-  /** Why the order cannot be sent. */
-  fault: string | undefined;
-  /** Why the next run that reads the order sends nothing; undefined: it sends the requests. */
-  nothingToSend: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop';
-  requests: WireRequest[];
-  /** Fields with a value in the shop that the contact rule leaves out of the requests. */
-  withheld: string[];
-  /** Why: the order is not young, or, if it is, an earlier backfill or `forget`. Undefined: it cannot be read. */
-  isYoung: boolean | undefined;
-  /** The code of another order: once the service has shown that this one is not the same, customer and lines follow. */
-  looksFirstFor: string | undefined;
-};
+export type ShownOrder = Awaited<ReturnType<typeof showOrder>>;
 
 /**
  * The life of one order: what the shop has, what was pushed, what the service has, how they compare now, and what the
  * next run of `sync orders` would send. Sends nothing but GET, and changes nothing.
  */
-export async function showOrder(deps: OrderDeps, asked: string, rights: PushRights): Promise<ShownOrder> {
+export async function showOrder(deps: OrderDeps, asked: string, rights: PushRights) {
   const planning = await beginPlanning(deps, rights);
   const [raw] = await deps.shop.orders([asked]);
   const code = raw?.order.code ?? asked;
@@ -62,21 +31,28 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
   // A run that does not know yet that the service shows another order sends its first requests.
   const stop = seen.plan?.memory.stop;
   const plan = stop ? ours?.plan : seen.plan;
-  const createdAt = seen.order?.order.createdAt;
+  const nothing: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop' =
+    raw === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing;
   return {
+    /** As the shop stores it. If its column ignores case, the order is called by the shop's own code from here on. */
     code,
     shop: raw,
     service: typeof shown === 'string' ? undefined : shown,
+    /** Why nobody knows whether the service has the order. */
     lookupFault,
     difference,
+    /** What was pushed of the order, and of its lines. */
     link: seen.memory.link,
     lines: seen.memory.lines,
     deadLetters: await deadLettersOfOrder(deps.db, code),
+    /** Why the order cannot be sent. */
     fault: (deadLetter ?? stop)?.reason,
-    nothingToSend: raw === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing,
+    /** Why the next run that reads the order sends nothing; undefined: it sends the requests. */
+    nothingToSend: nothing,
     requests: plan && (stop ?? difference) ? wireRequests(plan, difference?.orderId) : [],
+    /** Fields with a value in the shop that the contact rule leaves out of the requests. */
     withheld: plan?.withheld ?? [],
-    isYoung: createdAt && isYoungAt(planning.now(), createdAt, rights.contactMaxAgeDays),
+    /** The code of another order: once the service has shown that this one is not the same, customer and lines follow. */
     looksFirstFor: plan?.looksFirstFor,
   };
 }

@@ -110,10 +110,8 @@ function readLines(order: Order, rows: readonly RawRow[], products: ReadonlyMap<
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
 
 /**
- * The dead letter of an order that cannot be read, or must not be sent.
- *
- * @param shownCode the code of another order that the service has shown for this one, which the dead letter keeps
- *   (alike_orders.sql).
+ * The dead letter of an order that cannot be read, or must not be sent. It keeps the code of another order that the service has
+ * shown for this one (alike_orders.sql).
  */
 export function orderDeadLetter(raw: RawRow, reason: string, shownCode?: string | null): NewDeadLetter {
   const code = raw.code ?? '';
@@ -121,7 +119,7 @@ export function orderDeadLetter(raw: RawRow, reason: string, shownCode?: string 
   return { kind: 'order', key: code, orderCode: code, reason, payload };
 }
 
-/** The code by which the service has shown another order for this one: each dead letter of this one keeps it. */
+/** The code by which the service has shown another order for this one. */
 export const shownFor = (alike: readonly AlikeOrder[]) => alike.find(({ shownCode }) => shownCode !== null)?.shownCode;
 
 /** The key of a line's dead letter: no two lines have the same, also if a code has a slash. */

@@ -4,10 +4,7 @@ import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
 import { isPending, type LineLink } from './sub-orders.ts';
 
-/**
- * The order as the service shows it. `unknown`: nobody has looked yet, or nobody knows what became of requests that were sent
- * since.
- */
+/** The order as the service shows it. `unknown`: nobody has looked yet, or knows what became of requests sent since. */
 export type Shown = OrderDetail | 'absent' | 'unknown';
 
 /**

@@ -20,8 +20,8 @@ export async function beginPlanning({ db, now }: OrderDeps, rights: PushRights):
 }
 
 /**
- * An order of the shop, and what is remembered of it but for its lines. `code`: as its row shows it. `plan`: what a run sends
- * before it has looked at the service. An order that cannot be read, or must not be sent, is a dead letter.
+ * An order of the shop, and what is remembered of it but for its lines. `plan`: what a run sends before it has looked at the
+ * service. An order that cannot be read, or must not be sent, is a dead letter.
  */
 export type ReadOrder = { code: string; memory: OrderMemory } & (
   | { order: DesiredOrder; plan: OrderPlan; deadLetter?: undefined }

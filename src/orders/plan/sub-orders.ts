@@ -57,8 +57,7 @@ export type SubOrderDifference = {
 };
 
 /**
- * Compares the shop's lines with what the service shows of the order. Pure; it knows nothing of what was sent before
- * but for creations without a response.
+ * Compares the shop's lines with the sub-orders that the service shows. Pure.
  *
  * 1. `matchLines` says which sub-order is a line's. A linked sub-order that the service does not show stays its line's:
  *    nobody knows whether it is gone.
@@ -66,9 +65,7 @@ export type SubOrderDifference = {
  * 3. A line that is not pushed now keeps its link, unless its sub-order went to another line.
  * 4. `retire` decides about the sub-orders that no line has.
  *
- * @param shown the sub-orders in the response to `POST /v1/orders` or in the order's detail.
  * @param lines the shop's lines that can be pushed.
- * @param links what is remembered of the order's lines.
  * @param by.untouched codes of lines that the shop has but that are not pushed now: their sub-orders are not changed.
  * @param by.isSelected whether the query of the lines selects a column. If the shop has never sent a field, the value that
  *   another integration wrote there stays.

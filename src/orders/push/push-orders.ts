@@ -20,11 +20,7 @@ import { type Breaker, openBreaker, openRequests } from '../requests.ts';
 import { countsOf, recordOf } from './record.ts';
 import { learn, type Result, sendAll } from './send.ts';
 
-/**
- * Pushes orders as they are in the shop now, a slice at a time.
- *
- * @throws when the service, the shop or the warehouse fails; what was pushed until then stays pushed.
- */
+/** Pushes orders as they are in the shop now. @throws when a system fails; what was pushed until then stays pushed. */
 export async function pushOrders(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const counts: Counts[] = [];
   for (const slice of slicesOf(codes)) {
@@ -79,10 +75,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }
 
-/**
- * If no order of a slice has a line, the lines may be written under other codes than the orders: then nothing
- * may be pushed as if it were complete.
- */
+/** If no order of a slice has a line, the lines may be written under other codes than the orders. @throws IncompleteError */
 async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Promise<void> {
   const readable = raws.filter((raw) => raw.fault === undefined);
   if (readable.length === 0 || readable.some((raw) => raw.lines.length > 0)) return;
@@ -90,7 +83,6 @@ async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Pro
   if (fault !== undefined) throw new IncompleteError(fault, { hint: 'review-sync doctor shows the queries.' });
 }
 
-/** Pushes orders side by side, and those that another process is pushing once it has finished. */
 async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: SlicePush): Promise<Counts> {
   const failures: unknown[] = [];
   let isWaitLogged = false;
@@ -135,9 +127,8 @@ type Leased<T> = { done: T } | OtherLease;
  *
  * Two processes may run it at the same time, and it may be killed at any step.
  *
- * @throws when a system fails: the client's errors, the database's, five orders in a row. A failure of this order is a
- *   dead letter: what the service refuses or fails on, a value that the warehouse refuses, and an unexpected error of
- *   this program, such as an argument that the client refuses.
+ * @throws when a system fails. A failure of this order is a dead letter: what the service refuses or fails on, a value that
+ *   the warehouse refuses, and an unexpected error of this program, such as an argument that the client refuses.
  */
 async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<Leased<Counts>> {
   const { code } = given;
@@ -176,10 +167,8 @@ async function recordFailed({ db }: OrderDeps, deadLetter: NewDeadLetter): Promi
 }
 
 /**
- * Does the work while this process alone may push the order. If the work throws, nobody knows what was sent, and the order
- * is due.
- *
- * @param work records the order, forgets it, or gives the lease back.
+ * Does the work while this process alone may push the order: it records the order, forgets it, or gives the lease back. If the
+ * work throws, nobody knows what was sent, and the order is due.
  */
 export async function underLease<T>(
   { store, now }: OrderDeps,
@@ -210,7 +199,7 @@ function isStale({ link, isNew, isForgotten, isAlike }: LeasedOrder, { order }: 
   return link.fingerprint === null || link.pushedAt === null || link.pushedAt >= readAt;
 }
 
-/** Steps 3 and 4. @returns what was done. */
+/** Steps 3 and 4. */
 async function bringInLine(
   deps: OrderDeps,
   leased: LeasedOrder,
@@ -218,13 +207,12 @@ async function bringInLine(
   slice: SlicePush,
 ): Promise<Counts> {
   const { rights, breaker } = slice;
-  const attempt = breaker.begin(leased.link.failedPushes > 0);
+  const endRecord = breaker.begin(leased.link.failedPushes > 0);
   const planAt = (seen: Shown, known: OrderMemory) => planOrder(order, seen, known, slice);
   const { memory, shown, results } = await carryOut(deps, leased, rights, planAt);
   const { stop, accepted } = memory;
   // A line that fails says nothing about the service: many orders may have one bad product.
-  if (stop?.failure === 'transient' && accepted === undefined) attempt.failed(stop.reason);
-  else attempt.responded();
+  endRecord(stop?.failure === 'transient' && accepted === undefined ? stop.reason : undefined);
   // Only an order that the shop has deleted is looked up.
   const isAbsent = shown === 'absent';
   // The other order may have this one's contents now. Its own push restores it.
@@ -243,8 +231,6 @@ async function bringInLine(
 /**
  * Plan, take removals from the day's allowance (promise 6), write down what is about to be created (promise 2), send, and
  * learn from the results; until nothing is left to be planned.
- *
- * @param planAt what to send next.
  */
 export async function carryOut(
   deps: OrderDeps,

@@ -88,10 +88,9 @@ export async function nextChangedOrders(
 }
 
 /**
- * Moves the cursor to the newest change that was read, and records when the run looked; only after every step of the
- * run was pushed or recorded as dead letters. The cursor never goes beyond the shop's clock: a change may be dated ahead.
- * That clock counts in whole seconds here, as many shops date their rows: a later change may carry the same second. An empty
- * shop leaves no cursor: it may be a copy without orders.
+ * Moves the cursor to the newest change that was read, and records when the run looked; only after every step of the run has
+ * ended. The cursor never goes beyond the shop's clock, in whole seconds, as many shops date their rows: a later change may
+ * carry the same second. An empty shop leaves no cursor: it may be a copy without orders.
  */
 export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedState): Promise<void> {
   const { shopNow, startedAt: readTo, isByCode, newest } = state;
