@@ -4,7 +4,7 @@ import { durationText } from '../base/time/duration.ts';
 import { forgetAlert, noteAlert, openAlerts } from '../warehouse/alerts.ts';
 import type { Db } from '../warehouse/index.ts';
 
-/** Keys of issues that are posted once, and whose end is not: a change of the service is news, and does not recover. */
+/** The keys of issues whose end is not posted: a change of the service is news, and does not recover. */
 export const driftKey = 'drift ';
 
 export type AlertDeps = {
@@ -15,10 +15,7 @@ export type AlertDeps = {
   post(text: string): Promise<void>;
 };
 
-/**
- * Something that needs a person's attention, and the next step. `key` identifies the issue: it stays the same while `what`
- * changes. `isUrgent`: the issue is posted to ALERT_WEBHOOK_URL.
- */
+/** Something that needs a person's attention, and the next step. `key` stays the same while `what` changes. */
 export type Issue = { key: string; what: string; hint: string; isUrgent: boolean };
 
 /**

@@ -14,12 +14,12 @@ const atATime = 2;
 const mostPerSecond = 20;
 /** After this time `close` aborts everything that the App sends. */
 const graceMs = 10_000;
-/** Attempts before a review is left to the runs: 8.5 hours after the first, because each lease is twice as long as the last. */
+/** Attempts before a review is left to the runs: 8.5 hours, because each lease is twice as long as the last. */
 const mostAttempts = 9;
 
 /**
  * Reads the reviews that webhooks named by their ids, two at a time, as long as the process lives. Any number of processes
- * may do so. If a reading fails, the lease of its review runs out.
+ * may do so.
  *
  * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
  */
@@ -40,22 +40,18 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
       return undefined;
     }
   }
-  async function read(taken: TakenReview): Promise<void> {
-    await readChanged(app, taken).catch((error: unknown) => {
-      if (app.abort.signal.aborted) return;
-      const facts = { review: String(taken.id), error: describeWithHint(error) };
-      log.warn(facts, 'a changed review could not be read and stored; it is due again when its lease runs out');
-    });
-  }
   /** Reads one review after the other. */
   async function work(): Promise<void> {
     while (!closing.signal.aborted) {
       const nextAtMs = performance.now() + spacingMs;
       const taken = await take();
-      if (taken) await read(taken);
-      await sleep(taken ? Math.max(0, nextAtMs - performance.now()) : everyMs * atATime, closing.signal).catch(
-        () => {},
-      );
+      if (taken)
+        await readChanged(app, taken).catch((error: unknown) => {
+          const facts = { review: String(taken.id), error: describeWithHint(error) };
+          if (!app.abort.signal.aborted) log.warn(facts, 'a changed review could not be read and stored');
+        });
+      const waitMs = taken ? Math.max(0, nextAtMs - performance.now()) : everyMs * atATime;
+      await sleep(waitMs, closing.signal).catch(() => {});
     }
   }
   const working = Promise.all(Array.from({ length: atATime }, work));
@@ -69,20 +65,17 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
   };
 }
 
-/** Reads one review that a webhook named. If the service fails, the review is due again when its lease runs out. */
+/** Reads one review that a webhook named. If that fails, the review is due again when its lease runs out. */
 export async function readChanged(app: App, taken: TakenReview): Promise<void> {
   const { db } = app.warehouse;
-  const { id, attempts } = taken;
+  const facts = { review: String(taken.id), attempts: taken.attempts };
   await requireSameService(db, app.config.api);
   // Made for each call: a process lives for weeks, and the plausible dates end tomorrow.
-  const outcome = await refreshReview(reviewDeps(app, app.abort.signal), id);
-  if (outcome.kind !== 'failed') {
-    await finishChangedReview(db, taken);
-    app.log.info({ review: String(id), outcome: outcome.kind }, 'a changed review was read');
-    return;
-  }
-  app.log.warn({ review: String(id), attempts, error: outcome.reason }, 'a changed review could not be read');
+  const outcome = await refreshReview(reviewDeps(app, app.abort.signal), taken.id);
+  const isFailed = outcome.kind === 'failed';
+  if (isFailed) app.log.warn({ ...facts, error: outcome.reason }, 'a changed review could not be read');
+  else app.log.info({ ...facts, outcome: outcome.kind }, 'a changed review was read');
   // The review may be of another brand, and a webhook is a hint. A list shows it later, or, if it is hidden and the
   // warehouse has it, a reconcile asks for it.
-  if (attempts >= mostAttempts) await finishChangedReview(db, taken);
+  if (!isFailed || taken.attempts >= mostAttempts) await finishChangedReview(db, taken);
 }

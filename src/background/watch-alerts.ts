@@ -10,22 +10,18 @@ import { repeat } from '../base/timeout.ts';
 import { leaveWatch, takeWatch } from '../warehouse/alerts.ts';
 import { isLockedOut } from '../warehouse/index.ts';
 
-/**
- * Every process posts an outage of so many milliseconds, and its end: the process that should have posted it may be down too.
- * The message says for how long the warehouse has been down, so that nobody takes it for another outage.
- */
+/** Every process posts an outage of so many milliseconds, and its end: the one that should have posted it may be down too. */
 const unheardMs = 600_000;
 
 type WarehouseOutage = { sinceMs: number; isPosted: boolean };
 const lasted = ({ sinceMs }: WarehouseOutage) => durationText((performance.now() - sinceMs) / 1000);
 
 /**
- * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined if that is not set. It
- * uses no queue, because a queue that is down is one of the alerts.
+ * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined if that is not set.
  *
- * Checks at once, then every `everyMs` milliseconds. If warehouse or queue cannot be read once, that may be a restart, and
- * is not posted. One process at a time judges: another one with other settings, another clock or a queue that it cannot
- * reach would say each time that the issue is over, or has begun. If the warehouse cannot be used, the same process posts that.
+ * If warehouse or queue cannot be read once, that may be a restart, and is not posted. One process at a time judges:
+ * another one with other settings, another clock or a queue that it cannot reach would say each time that the issue is
+ * over, or has begun. If the warehouse cannot be used, the same process posts that.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {
   const { url } = app.config.alerts;
@@ -47,7 +43,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     const wasQueueDown = isQueueDown;
     isQueueDown = report.queue.error !== undefined;
     if (isQueueDown && !wasQueueDown) return;
-    // A slow receiver, or a process that was frozen, may let the place run out in the middle of the messages.
+    // The place may run out in the middle of the messages.
     const postInPlace = async (text: string) => {
       if (!(await takeWatch(db, watcher))) throw new Error('another process posts alerts now');
       await post(text);
@@ -63,21 +59,17 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     } catch (error) {
       // A lock is logged with the session that holds it, and other statements of this process go on.
       if (!isLockedOut(error)) app.warehouseOutage.failed(error);
-      if (outage) await postOutage(outage, error);
-      else outage = { sinceMs: performance.now(), isPosted: false };
+      const isNew = outage === undefined;
+      outage ??= { sinceMs: performance.now(), isPosted: false };
+      const isOurs = isWatcher || performance.now() - outage.sinceMs >= unheardMs;
+      if (isNew || outage.isPosted || !isOurs) return;
+      const hint = 'review-sync doctor says what is broken';
+      await post(`the warehouse cannot be used, for ${lasted(outage)} now: ${describeError(error)}\n→ ${hint}`);
+      outage.isPosted = true;
       return;
     }
     if (outage?.isPosted) await post(`recovered after ${lasted(outage)}: the warehouse can be used again`);
     outage = undefined;
-  }
-
-  /** Posts an outage that goes on, once, if this process is to post it. */
-  async function postOutage(goingOn: WarehouseOutage, error: unknown): Promise<void> {
-    const isOurs = isWatcher || performance.now() - goingOn.sinceMs >= unheardMs;
-    if (goingOn.isPosted || !isOurs) return;
-    const hint = 'review-sync doctor says what is broken';
-    await post(`the warehouse cannot be used, for ${lasted(goingOn)} now: ${describeError(error)}\n→ ${hint}`);
-    goingOn.isPosted = true;
   }
 
   const watching = repeat(everyMs, () =>

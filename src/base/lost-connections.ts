@@ -8,13 +8,13 @@ type Pool = Emitter & { on(event: 'connect', listener: (client: Emitter) => void
 type Client = { readyForQuery: boolean; connection: { stream: Socket } };
 
 /**
- * Keeps a broken connection from ending the process, and a silent one from being waited for. pg reports a broken
- * connection to the statement in flight and as an `error` event: of the pool for an idle connection, of the client for
- * one in use, such as between two statements of a transaction. Node ends a process for an `error` event without a
- * listener. The next statement fails with the reason, so the event can be ignored.
+ * Keeps a broken connection from ending the process, and a silent one from being waited for.
  *
- * A host that vanishes closes nothing. Its connection is closed here when a statement is in flight and the server sends
- * nothing for `silenceMs`, and the statement fails with `SERVER_SILENT`. TCP itself waits for 15 minutes or longer.
+ * Node ends a process for an `error` event without a listener. The pool has such an event for an idle connection, the
+ * client for one in use, such as between two statements of a transaction. The next statement fails with the reason.
+ *
+ * A host that vanishes closes nothing, and TCP itself waits for 15 minutes or longer. If a statement is in flight and the
+ * server sends nothing for `silenceMs`, the statement fails with `SERVER_SILENT`.
  *
  * @param pool a pg.Pool.
  * @param silenceMs longer than the server's own limit of a statement; 0: no limit.

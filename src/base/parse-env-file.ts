@@ -9,10 +9,7 @@ import { describeError, UsageError } from './errors.ts';
 const nameWithoutEquals =
   /^([ \t]*(?:(?:export|setenv|set|-)[ \t]+)?"?[A-Z][A-Z0-9_]{6,}"?)(?!["\w]|[ \t]*(?:[=#\r\n]|$))/gm;
 
-/**
- * The variables of a .env file. Editors on Windows begin a file with a byte order mark, which is no part of a name. A name
- * without an equals sign gets a colon at its end, so that it is reported as misspelt.
- */
+/** The variables of a .env file. A name without an equals sign gets a colon at its end, and is reported as misspelt. */
 export const parseEnvFile = (text: string) =>
   parseEnv(text.replace(/^\uFEFF/, '').replaceAll(nameWithoutEquals, '$1:='));
 

@@ -4,8 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Waits for `work`, but no longer than `timeoutMs`. The work is not cancelled: a later result is ignored.
  *
  * @param timeoutError makes the error to throw; it may first find out why there is no result.
- * @example
- * await withTimeout(redis.ping(), 5000, () => new ReviewSyncError('queue', 'Redis did not respond within 5 s'));
  */
 export async function withTimeout<T>(
   work: Promise<T>,
