@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { type Db, firstOf, listOf, scalarOf, write } from './index.ts';
+import { type Db, firstOf, listOf, rowsOf, scalarOf, write } from './index.ts';
 
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };
@@ -58,16 +58,4 @@ export async function recordsOfAllAges(db: Db): Promise<KnownRecords> {
  * If the warehouse has no order and no review of the service, forgets how far the service was read, and its ids of
  * products and of the catalog: the next runs read and push the same again.
  */
-export const forgetServiceUnlessKnown = (db: Db) => write(db)`
-  with nothing as (
-    update sync.settings set orders_cursor = null, reviews_cursor = null
-    where not exists (select from sync.order_links where order_id is not null)
-      and not exists (select from warehouse.reviews where deleted_at is null)
-    returning true
-  ),
-  windows as (delete from sync.export_windows using nothing),
-  gaps as (delete from sync.open_gaps using nothing),
-  bounds as (delete from warehouse.review_overview using nothing),
-  products as (delete from sync.product_links using nothing),
-  grades as (delete from sync.user_grade_links using nothing)
-  delete from sync.category_links using nothing`;
+export const forgetServiceUnlessKnown = (db: Db) => rowsOf(db, 'forget_service');

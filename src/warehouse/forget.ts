@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { recount } from './bi/recount.ts';
-import { type Db, listOf, valuesOf, write } from './index.ts';
+import { type Db, listOf, rowsOf, valuesOf, write } from './index.ts';
 import { authorColumns } from './reviews/review-columns.ts';
 
 /** Whose data is meant: a customer, the customer of some orders, or both. */
@@ -34,10 +34,9 @@ const forgottenKept =
 
 /** Finds the records of a customer by their field `user_code` and by their order, never by another value. */
 export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
-  const plain = (code: string) => sql`lower(btrim(${sql.ref(code)}, ${spaces}))`;
   // A service may show the code of a review's order in another case or without its spaces.
   const isOfOrder = sql`
-    order_code = any(${whose.orders}) or ${plain('order_code')} in (select ${plain('code')} from unnest(${whose.orders}::text[]) as code)
+    order_code = any(${whose.orders}) or sync.code_key(order_code) in (select sync.code_key(code) from unnest(${whose.orders}::text[]) as code)
       and not exists (select from sync.order_links l where l.order_code = r.order_code)`;
   const reviews = await listOf<Traces['reviews'][number]>(db)`
     select id, user_code as "userCode", order_code as "orderCode" from warehouse.reviews r
@@ -50,7 +49,9 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
       where ${isCode("item ->> 'user_code'", whose.userCode)}
     )
     order by id`;
-  const open = await deadLettersWithOwner(db, whose);
+  type Open = { id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean };
+  const masked = [forgotten, forgottenKept];
+  const open = await rowsOf<Open>(db, 'dead_letters_of_customer', whose.userCode ?? null, whose.orders, masked);
   const own = new Set(whose.orders);
   const ofUser = open.filter((one) => one.isOwn);
   for (const { orderCode } of [...reviews, ...ofUser]) if (orderCode !== null) own.add(orderCode);
@@ -144,19 +145,4 @@ const spaces = sql`E' \\t\\r\\n'`;
 
 /** Whether an SQL expression is the code. Shops pad codes. */
 const isCode = (expression: string, code: string | undefined) =>
-  code === undefined ? sql`false` : sql`btrim(${sql.raw(expression)}, ${spaces}) = btrim(${code}, ${spaces})`;
-
-/**
- * Dead letters that hold a record. `isOwn`: it belongs to the customer. The record of an order or a review is in the
- * payload itself or in its field `order` or `review`; a review that Postgres cannot hold as JSON is a text.
- */
-const deadLettersWithOwner = (db: Db, whose: Whose) =>
-  listOf<{ id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean }>(db)`
-    select id, kind, key, order_code as "orderCode", exists (
-      select from unnest(array[payload, payload -> 'order', payload -> 'review']) as record
-      where ${isCode("record ->> 'user_code'", whose.userCode)} or btrim(record ->> 'order_code', ${spaces}) = any(${whose.orders})
-        or (jsonb_typeof(record) = 'string' and strpos(record::text, ${whose.userCode ?? null}) > 0)
-    ) as "isOwn"
-    from sync.dead_letters
-    where kind in ('order', 'order_line', 'review') and reason <> all(${[forgotten, forgottenKept]})
-    order by id`;
+  sql`btrim(${sql.raw(expression)}, ${spaces}) = btrim(${code ?? null}, ${spaces})`;

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { ReviewSyncError } from '../../base/errors.ts';
 import { brandName, inBrand, schemas } from '../brand.ts';
 import { type ConnectedService, isSameAccount } from '../connected-service.ts';
-import { type Db, isAny, listOf, rowOf, valuesOf, write } from '../index.ts';
+import { type Db, isAny, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
 /** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
 export async function storedBrands(db: Db): Promise<string[]> {
@@ -45,18 +45,6 @@ type Column = { name: string; type: string; comment: string | null };
 const id = pg.escapeIdentifier;
 const text = (value: string | null) => (value === null ? 'null' : pg.escapeLiteral(value));
 
-const viewsOf = (db: Db, brands: readonly string[]) =>
-  listOf<View>(db)`
-    select substring(n.nspname from 4) as brand, c.relname as name, obj_description(c.oid, 'pg_class') as comment,
-      jsonb_agg(jsonb_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
-        'comment', col_description(c.oid, a.attnum)) order by a.attnum) as columns
-    from pg_namespace n
-    join pg_class c on c.relnamespace = n.oid and c.relkind = 'v'
-    join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-    where n.nspname = any(${brands.map((brand) => `bi_${brand}`)})
-    group by n.nspname, c.oid, c.relname
-    order by n.nspname, c.relname`;
-
 /** The select list of a view for these columns: null for a column that it lacks, or has with another type. */
 function selected(view: View, columns: readonly Column[]): string {
   const types = new Map(view.columns.map(({ name, type }) => [name, type]));
@@ -87,7 +75,11 @@ export const makeUnion = (db: Db, like: string): Promise<void> =>
     // Two machines may migrate at the same time.
     const lock = sql.table(`review_sync_migrations_${brands[0]}.applied`);
     await write(trx)`lock table ${lock} in share row exclusive mode`;
-    const all = await viewsOf(trx, brands);
+    const all = await rowsOf<View>(
+      trx,
+      'views_of_brands',
+      brands.map((brand) => `bi_${brand}`),
+    );
     const statements = [
       'create schema if not exists bi',
       `comment on schema bi is 'Each view of the schemas bi_<brand> over all brands, with a column brand first.'`,

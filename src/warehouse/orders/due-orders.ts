@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, firstOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
+import { type Db, firstOf, rowOf, rowsOf, write } from '../index.ts';
 
 /** Index: order_links_waiting. */
 export const waitingLinesOf = sql`
@@ -9,30 +9,15 @@ export const waitingLinesOf = sql`
   where waiting_lines is not null`;
 
 /**
- * One page of the codes of orders to push although the shop did not change them, by code. In the order of the statement:
- *
- * - a push has begun and was not recorded: its process has died, or is still at it;
- * - the last push failed, or is to be looked at once more, and its time has come;
- * - a line waited for a product that the service is known to have by now;
- * - the member grade has another id at the service than was last sent.
+ * One page of the codes of orders to push although the shop did not change them (due_orders.sql), by code.
  *
  * @param page.before instant by the warehouse's clock. What becomes due later is left to the next run: a walk ends.
  * @param page.isAnyTime also orders that failed before, and whose time has not come yet.
  */
-export const dueOrders = (db: Db, page: { before: string; isAnyTime: boolean; after: string; limit: number }) =>
-  valuesOf<string>(db)`
-    select code from (
-      select order_code as code from sync.order_links where lease_owner is not null
-      union
-      select order_code from sync.order_links where due_at <= ${page.before}::timestamptz or (
-        ${page.isAnyTime} and due_at is not null and failed_pushes > 0 and coalesce(pushed_at, '-infinity') < ${page.before}::timestamptz)
-      union
-      select order_code from (${waitingLinesOf}) as waiting join sync.product_links using (product_code)
-      union
-      select l.order_code from sync.order_links l join sync.user_grade_links g using (user_grade_code)
-      where l.user_grade_id is distinct from g.user_grade_id
-    ) as due
-    where code > ${page.after} order by code limit ${page.limit}`;
+export async function dueOrders(db: Db, page: { before: string; isAnyTime: boolean; after: string; limit: number }) {
+  const values = [page.before, page.isAnyTime, page.after, page.limit];
+  return (await rowsOf<{ code: string }>(db, 'due_orders', ...values)).map(({ code }) => code);
+}
 
 /**
  * Records orders that cannot be read, or cannot be recorded, each as a dead letter that is read again after

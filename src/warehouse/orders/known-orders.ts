@@ -1,4 +1,4 @@
-import { type Db, isAny, listOf, rowOf, rowsOf, scalarOf, valuesOf, write } from '../index.ts';
+import { type Db, isAny, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
 /** Creation in `[from, to)`, as the shop writes instants; codes in `(afterCode, lastCode]`. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -30,23 +30,8 @@ export const ordersOfAllAges = (db: Db) => rowsOf<{ code: string; orderedAt: Dat
 export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 
 /** Takes over the dates of creation that differ by a second or more from the pushed ones. @returns their number. */
-export const setCreations = (db: Db, orders: readonly { code: string; at: string }[]) =>
-  scalarOf<number>(db)`
-    with moved as (
-      update sync.order_links l set ordered_at = g.at
-      from (
-        select order_code, ordered_at as before, at
-        from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as g (code text, at timestamptz)
-        join sync.order_links on order_code = code
-        where order_id is not null and abs(extract(epoch from ordered_at - at)) >= 1
-      ) as g
-      where l.order_code = g.order_code
-      returning g.before, g.at
-    ),
-    touched as (
-      insert into sync.touches (record, dated_at) select 'order', unnest(array[before, at]) from moved
-    )
-    select count(*)::integer from moved`;
+export const setCreations = async (db: Db, orders: readonly { code: string; at: string }[]): Promise<number> =>
+  (await rowsOf(db, 'set_creations', JSON.stringify(orders))).length;
 
 /** Remembers whether the shop shows these orders. An order that is absent already keeps its date. */
 export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) => write(db)`
@@ -58,7 +43,7 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
 
 /**
  * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
- * them. `hasWaited`: the order has been absent for a day, and is not the same as one that fails and has no id yet, renamed.
+ * them. `hasWaited`: for a day, and no failing order may be the same one, renamed.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`
@@ -67,17 +52,7 @@ export async function absentOrders(db: Db, since: string) {
       where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'
       order by order_code for update
     )`;
-  return listOf<{ code: string; hasWaited: boolean }>(db)`
-    with failing as materialized (
-      select o.order_code, sync.code_key(code) as key
-      from sync.order_links o
-      left join sync.dead_letters d on d.order_code = o.order_code and kind = 'order' and (resolved_at is null or is_discarded)
-      cross join unnest(array[o.order_code, payload ->> 'other_code']) as code
-      where order_id is null and due_at is not null
-    )
-    select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' and not exists (
-      select from failing f where f.key = sync.code_key(l.order_code) and f.order_code <> l.order_code) as "hasWaited"
-    from sync.order_links l where absent_since is not null order by order_code`;
+  return rowsOf<{ code: string; hasWaited: boolean }>(db, 'absent_orders');
 }
 
 /** Whether some pushed order created since the moment is still in the shop. */

@@ -1,0 +1,12 @@
+-- Orders that the shop does not show. hasWaited: the order has been absent for a day, and no order that fails, and has not got an
+-- id yet, has a code that the service may hold for this one's: that may be the same order, renamed.
+with failing as materialized (
+  select o.order_code, sync.code_key(code) as key
+  from sync.order_links o
+  left join sync.dead_letters d on d.order_code = o.order_code and kind = 'order' and (resolved_at is null or is_discarded)
+  cross join unnest(array[o.order_code, payload ->> 'other_code']) as code
+  where order_id is null and due_at is not null
+)
+select order_code as code, absent_since <= clock_timestamp() - interval '24 hours' and not exists (
+  select from failing f where f.key = sync.code_key(l.order_code) and f.order_code <> l.order_code) as "hasWaited"
+from sync.order_links l where absent_since is not null order by order_code
