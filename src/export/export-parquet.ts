@@ -9,10 +9,9 @@ import { type Manifest, monthsOf, pathOf, readManifest, replaceFile, writeManife
 import { type FileContent, textOf, writeParquet } from './parquet-file.ts';
 
 /**
- * The views of `bi` that are exported, with all their columns. All others can be computed from them: those about reviews by day, product, score
- * or month from `reviews`, those about delivered products from `sub_orders` and `reviews` by `order_key` and
- * `product_id`. `by`: the column by whose month the rows are put into files; a view without it has few rows and one
- * file. `order`: the same rows give the same bytes, and readers can skip row groups by date.
+ * The views of `bi` that are exported; all others can be computed from them. `by`: the column by whose month the rows are
+ * put into files; a view without it has few rows and one file. `order`: the same rows give the same bytes, and readers can
+ * skip row groups by date.
  */
 const exportedTables: readonly { name: string; by?: string; order: readonly string[] }[] = [
   { name: 'reviews', by: 'created_at', order: ['created_at', 'review_id'] },
@@ -114,10 +113,7 @@ export async function exportParquet(
 
 const againHint = 'Run this again: it goes on with what is missing.';
 
-/**
- * Every file that the export has, had or may have: of each table with months a file for each month that the warehouse
- * or the folder knows, of each other table one.
- */
+/** Every file that the export has, had or may have: one a table, or one for each month that warehouse or folder know. */
 function planFiles({ views, timeZone, months }: BiSnapshot, before: Manifest | undefined): PlannedFile[] {
   return exportedTables.flatMap((table): PlannedFile[] => {
     if (!table.by) return [{ table, path: pathOf(table.name, null), month: null, version: null }];
@@ -171,11 +167,7 @@ async function writeRows(
   }
 }
 
-/**
- * Makes the folder of a file.
- *
- * @throws UsageError if it is a link to a place outside of the export.
- */
+/** Makes the folder of a file. @throws UsageError if it is a link to a place outside of the export. */
 async function makeFolderWithin(dir: string, folder: string): Promise<void> {
   await makeFolder(folder);
   const inside = relative(await realpath(dir), await realpath(folder));
@@ -184,11 +176,7 @@ async function makeFolderWithin(dir: string, folder: string): Promise<void> {
   }
 }
 
-/**
- * Removes the file of a month without rows, and its folder if nothing else is in it.
- *
- * @returns whether it was there.
- */
+/** Removes the file of a month without rows, and its folder if that is empty. @returns whether it was there. */
 async function removeFile(dir: string, path: string): Promise<boolean> {
   const target = join(dir, path);
   await makeFolderWithin(dir, dirname(target));

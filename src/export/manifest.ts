@@ -5,10 +5,7 @@ import { parsedJson } from '../base/json-text.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import type { FileContent } from './parquet-file.ts';
 
-/**
- * A file of the export. `version`: of the rows of its month, the view and the time zone; null: it is written again by the
- * next export, as each file of a table without months.
- */
+/** `version`: of the rows of the month, the view and the time zone; null: the next export writes the file again. */
 export type ManifestFile = FileContent & { table: string; month: string | null; version: string | null };
 
 /** DIR/manifest.json: what the export holds. Written last, so that it never names a file that is not there yet. */
@@ -47,9 +44,8 @@ export function monthsOf({ files }: Manifest, table: string): string[] {
 const manifestPath = (dir: string) => join(dir, 'manifest.json');
 
 /**
- * Reads the manifest of an export and creates the folder if it is missing.
+ * Reads the manifest of an export and makes the folder. @returns undefined if it is empty.
  *
- * @returns undefined if the folder is empty.
  * @throws UsageError if the folder holds something else.
  */
 export async function readManifest(dir: string): Promise<Manifest | undefined> {
@@ -82,10 +78,7 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   await replaceFile(manifestPath(dir), (handle) => handle.writeFile(text));
 }
 
-/**
- * Writes a temporary file beside `path`, whose name no reader of Parquet files takes for one, and renames it. If this
- * process dies, the file that is there stays as it is.
- */
+/** Writes a temporary file beside `path`, whose name no reader of Parquet files takes for one, and renames it. */
 export async function replaceFile<T>(path: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
   const temporary = join(dirname(path), `.${basename(path)}.part`);
   // What another user of the folder put at its place, such as a link, is not followed.

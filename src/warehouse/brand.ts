@@ -9,11 +9,8 @@ export const schemas = ['sync', 'warehouse', 'bi', 'review_sync_migrations'];
 const anySchema = schemas.join('|');
 
 /**
- * Finds the names of our schemas in a statement:
- *
- * 1. before a dot, quoted or not: `sync.runs`, `"sync"."runs"`, `'sync.runs'::regclass`;
- * 2. after the word `schema`: `create schema sync`, `grant usage on schema bi`;
- * 3. as the text of `to_regnamespace('bi')`.
+ * Finds the names of our schemas in a statement: before a dot, quoted or not (`sync.runs`, `"sync"."runs"`); after the word
+ * `schema` (`create schema sync`); in `to_regnamespace('bi')`.
  */
 const ourSchema = new RegExp(
   `(?<![\\w."-])(?:"(?:${anySchema})"|(?:${anySchema}))(?=\\.["\\w%])` +

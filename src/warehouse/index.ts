@@ -9,10 +9,7 @@ import { withSearchPath } from '../base/search-path.ts';
 import { type Connections, connectionsOfBrand } from './brand.ts';
 import { reviewLists } from './reviews/review-columns.ts';
 
-/**
- * The warehouse or a transaction in it. It is the first parameter of functions that write, so that rows and cursor can
- * share one.
- */
+/** The warehouse or a transaction in it. */
 export type Db = Kysely<unknown>;
 
 export type Warehouse = Awaited<ReturnType<typeof openWarehouse>>;
@@ -31,30 +28,22 @@ type PoolOptions = {
   url: string;
   /** Maximum number of connections. */
   connections: number;
-  /**
-   * How long the server may send nothing while a statement runs, in milliseconds. 0: no limit. Default: ten minutes.
-   */
+  /** How long the server may send nothing while a statement runs, in milliseconds. 0: no limit. Default: ten minutes. */
   silenceMs?: number;
   /** A statement that waits so long for a lock of another session fails. Undefined: it waits. */
   lockSeconds?: number | undefined;
 };
 
-/**
- * Longer than any statement on 100 million reviews but those of migrations and counts, which read every row
- * (docs/benchmarks.md).
- */
+/** Longer than any statement on 100 million reviews but those that read every row (docs/benchmarks.md). */
 const longestStatementMs = 600_000;
 
 /**
- * A process that is frozen or cut off within a transaction loses its locks then, and its next statement fails. Longer than
- * a request to the service may take (`withGradesLocked`). A startup option, as the search path is.
+ * A process that is frozen or cut off within a transaction loses its locks then. Longer than a request to the service may
+ * take (`withGradesLocked`).
  */
 const longestIdleSeconds = 150;
 
-/**
- * How long `close` waits for statements of jobs that were given up. They may take minutes, and their outcome is of no
- * use any more.
- */
+/** How long `close` waits for statements of jobs that were given up, which may take minutes. */
 const closeMs = 2000;
 
 /** Opens connections to the warehouse. The first statement connects. */
@@ -162,10 +151,7 @@ export function write(db: Db): Statement<number> {
 /** Whether another session holds a lock that a statement did not get in time, or at once. */
 export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';
 
-/**
- * Whether one record is at fault, and not the connection, a lock or the statement. SQLSTATE classes: 21 (two rows for one
- * key), 22 (data), 23 (constraint), 54 (too long, too deep).
- */
+/** Whether one record is at fault. SQLSTATE: 21 (two rows for one key), 22 (data), 23 (constraint), 54 (too long or deep). */
 export const isErrorOfTheData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 
@@ -177,8 +163,8 @@ export const orRefusal = <T>(result: Promise<T>): Promise<T | Error> =>
   });
 
 /**
- * The text of a statement of sql/warehouse/statements/: those of ten lines and more, each with its parameters. A comment
- * such as `@columns` stands for a list of columns (review-columns.ts). Without these a file is SQL, too.
+ * The text of a statement of sql/warehouse/statements/. A comment such as `@columns` stands for a list of columns
+ * (review-columns.ts).
  */
 export function statement(name: string): Promise<string> {
   const text = texts.get(name) ?? readStatement(name);

@@ -12,8 +12,8 @@ type Session = {
 };
 
 /**
- * The session with the service that all processes of a client id share, for `openReviewApi`: a row of
- * sync.service_session. Its clock is that of the warehouse, so that machines whose clocks differ hold requests alike.
+ * The session with the service that all processes of a client id share: a row of sync.service_session. Its clock is that
+ * of the warehouse, so that machines whose clocks differ hold requests alike.
  *
  * @param secret the client secret: the token is encrypted by a key that is derived from it.
  */

@@ -20,10 +20,7 @@ export async function recount(db: Db, { atMostEveryMs = 0 } = {}): Promise<void>
 /** Makes all counts behind the views of bi again. Writers and readers go on meanwhile. */
 export const recountAll = (db: Db) => count(db, 'all');
 
-/**
- * More touches than this, and than a tenth of the reviews: after a backfill, counting everything is faster than finding
- * each key by index.
- */
+/** More touches than this, and than a tenth of the reviews: counting everything is faster than finding each key by index. */
 const manyTouches = 50_000;
 
 /**

@@ -44,8 +44,8 @@ export type LeasedOrder = Readonly<{
 };
 
 /**
- * The order to lease. Its contact decision and created_at are written down if no push of it has begun before. `readAt`: the
- * warehouse's clock just before the order was read from the shop; absent: it was not read.
+ * The order to lease. Its contact decision and date are written down if no push of it has begun before. `readAt`: the
+ * warehouse's clock just before the order was read from the shop.
  */
 type WantedLease = { code: string; contact: NonNullable<ContactDecision>; orderedAt: Date | null; readAt?: Date };
 
@@ -72,14 +72,12 @@ export type PushRecord = {
 export type OrderStore = ReturnType<typeof openOrderStore>;
 
 /**
- * What pushing an order reads and writes in the warehouse. Calls of many orders are sent as one statement, and each
- * call resolves when its statement has committed.
+ * What pushing an order reads and writes in the warehouse. Calls of many orders are sent as one statement.
  *
  * An order whose push has begun and was not recorded has a `lease_owner`, whether or not that process is alive: this
- * alone makes it due (due-orders.ts).
+ * alone makes it due (due_orders.sql).
  *
- * @param leaseMs how long a lease lasts after it was taken or renewed, in milliseconds: longer than any request may
- *   take.
+ * @param leaseMs how long a lease lasts after it was taken or renewed, in milliseconds: longer than any request.
  */
 export function openOrderStore({ db }: Warehouse, { leaseMs }: { leaseMs: number }) {
   const writeOrders = (on: Db, items: readonly Given[], renewForMs: number | null) =>
@@ -97,11 +95,7 @@ export function openOrderStore({ db }: Warehouse, { leaseMs }: { leaseMs: number
   );
 
   return {
-    /**
-     * Takes the lease of an order. From here on the order is due until a push of it is recorded.
-     *
-     * @returns what is remembered of the order, or which process has the lease.
-     */
+    /** Takes the lease of an order. @returns what is remembered of the order, or which process has the lease. */
     lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(db, leaseMs, wanted)),
 
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
@@ -110,10 +104,7 @@ export function openOrderStore({ db }: Warehouse, { leaseMs }: { leaseMs: number
       leased.lines = lines;
     },
 
-    /**
-     * Renews the lease for as long as the push lasts: its requests may wait long for a slot. A frozen process renews
-     * nothing.
-     */
+    /** Renews the lease for as long as the push lasts: its requests may wait long for a slot. */
     keepAlive(leased: LeasedOrder): Disposable {
       // Ignore a renewal that fails: `assertLease` sees that the lease is old.
       const timer = setInterval(() => void renewed(leased, save(leaseOf(leased))).catch(() => {}), leaseMs / 10);
@@ -140,10 +131,7 @@ export function openOrderStore({ db }: Warehouse, { leaseMs }: { leaseMs: number
       requireOurs(leased, forgotten.length > 0);
     },
 
-    /**
-     * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due;
-     * otherwise nothing was sent, and it is as due as before.
-     */
+    /** Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due. */
     async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
       const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
       if (isNew && !isBrokenOff) await write(db)`delete from sync.order_links where ${isOurs}`;
@@ -209,13 +197,11 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
   });
 }
 
-/** The links that are written, and the line codes of all that the order has then. */
 const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[]) => ({
   lines: [...new Set(lines).difference(new Set(known))],
   lineCodes: lines.map(({ lineCode }) => lineCode),
 });
 
-/** The columns of one order in write_orders.sql. */
 const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
   ...push,
   ...lineColumns(leased, push.lines),

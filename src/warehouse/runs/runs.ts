@@ -50,7 +50,7 @@ export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 export type Run = {
   id: string;
   job: string;
-  /** What a backfill is about: `backfill-reviews_2024-01-01_last`. The next one of the same key continues or replaces it. */
+  /** Of a backfill: `backfill-reviews_2024-01-01_last`. The next one of the same key continues or replaces it. */
   key: string | null;
   startedBy: 'schedule' | 'command';
   /** By the clock of the warehouse, as `finishedAt`. */
@@ -70,14 +70,12 @@ export type Run = {
   waitUntil: Date | null;
 };
 
-export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'rights' | 'systems'> & {
-  key?: Run['key'] | undefined;
-};
+export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'rights' | 'systems'> & { key?: Run['key'] | undefined };
 
 /**
  * Records that a run begins, and what it may do. If the row is there, it stays as it is.
  *
- * @returns false if another run stands in the way: a scheduled run of the same job, or a run of the same key.
+ * @returns false if a scheduled run of the same job, or a run of the same key, is open.
  */
 export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
   const { rights, systems, ...row } = run;
@@ -91,12 +89,7 @@ export async function beginRun(db: Db, run: NewRun): Promise<boolean> {
   }
 }
 
-export type RunEnd = {
-  outcome: RunOutcome;
-  counts?: Record<string, number>;
-  reason?: RunReason;
-  error?: string;
-};
+export type RunEnd = { outcome: RunOutcome; counts?: Record<string, number>; reason?: RunReason; error?: string };
 
 /** Records how a run ended. Does nothing if it has ended already. @returns whether it had not. */
 export async function finishRun(db: Db, id: string, end: RunEnd): Promise<boolean> {
@@ -136,11 +129,7 @@ const runsWhere = async (db: Db, condition: RawBuilder<unknown>) =>
 /** The row of a run; undefined if there is none: then nobody may carry it out. */
 export const findRun = async (db: Db, id: string) => (await runsWhere(db, sql`id = ${id}`)).at(0);
 
-/**
- * Runs that have not ended, the oldest first: running, or lost by the queue.
- *
- * @param orId this run too, although it may have ended.
- */
+/** Runs that have not ended, the oldest first. @param orId this run too, although it may have ended. */
 export const openRuns = (db: Db, orId?: string) =>
   runsWhere(db, sql`"finishedAt" is null or id = ${orId ?? null} order by "startedAt"`);
 
@@ -164,15 +153,11 @@ export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
 /** A process notes once a second which runs it carries out. If none did for so long, in milliseconds, none does. */
 const unattendedAfterMs = 5000;
 
-/**
- * Whether no process carries the run out. A run that has just begun waits for its first.
- *
- * @param now by the clock of the warehouse, which notes who attends: that of a machine may be minutes off.
- */
+/** Whether no process carries the run out; one that has just begun waits for its first. @param now by the warehouse's clock. */
 export const isUnattended = ({ attendedAt, startedAt, finishedAt }: Run, now: Date, afterMs = unattendedAfterMs) =>
   finishedAt === null && now.getTime() - (attendedAt ?? startedAt).getTime() > afterMs;
 
-/** Whether a process carries the run out: one has begun to, and has noted so lately. @param now as of `isUnattended`. */
+/** Whether a process has begun to carry the run out, and still does. @param now as of `isUnattended`. */
 export const isAttended = (run: Run, now: Date) => run.attendedAt !== null && !isUnattended(run, now);
 
 /** The open runs that no process carries out, the oldest first. */
