@@ -5,7 +5,15 @@ import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
-import { type Manifest, monthsOf, pathOf, readManifest, replaceFile, writeManifest } from './manifest.ts';
+import {
+  type Manifest,
+  type ManifestFile,
+  monthsOf,
+  pathOf,
+  readManifest,
+  replaceFile,
+  writeManifest,
+} from './manifest.ts';
 import { type FileContent, textOf, writeParquet } from './parquet-file.ts';
 
 /**
@@ -36,12 +44,11 @@ export type ExportReport = {
   tables: { table: string; files: number; rows: number; bytes: number }[];
 };
 
-/** `month`: as in BiSnapshot.months; null: the table has one file. `version`: see ManifestFile. */
-type PlannedFile = {
+/** `month`: as in BiSnapshot.months; null: the table has one file. `kept`: what the manifest says, if that still holds. */
+type PlannedFile = Pick<ManifestFile, 'month' | 'version'> & {
   table: (typeof exportedTables)[number];
   path: string;
-  month: string | null;
-  version: string | null;
+  kept: ManifestFile | undefined;
 };
 
 /**
@@ -81,21 +88,21 @@ export async function exportParquet(
       files: {},
     };
     const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
-    const planned = planFiles(snapshot, before);
-    const current = await currentFiles(dir, planned, before);
-    const unsure = planned.map(({ path, table, month }) => {
-      return [path, current[path] ?? { rows: 0, bytes: 0, table: table.name, month, version: null }] as const;
+    const planned = await planFiles(dir, snapshot, before);
+    const unsure = planned.map(({ path, table, month, kept }) => {
+      return [path, kept ?? { rows: 0, bytes: 0, table: table.name, month, version: null }] as const;
     });
     await writeManifest(dir, { ...(before ?? manifest), complete: false, files: Object.fromEntries(unsure) });
     for (const [index, file] of planned.entries()) {
       if (signal.aborted) throw new IncompleteError('The export was interrupted', { hint: againHint });
-      const { path, table, month, version } = file;
-      const content = current[path] ?? (await writeRows(snapshot, dir, file));
-      if (content) {
-        const { rows, bytes } = content;
-        manifest.files[path] = { rows, bytes, table: table.name, month, version };
-        if (current[path]) report.unchanged += 1;
-        else report.written.push({ path, rows, bytes });
+      const { path, table, month, version, kept } = file;
+      const written = kept ? undefined : await writeRows(snapshot, dir, file);
+      if (kept) {
+        manifest.files[path] = kept;
+        report.unchanged += 1;
+      } else if (written) {
+        manifest.files[path] = { ...written, table: table.name, month, version };
+        report.written.push({ path, ...written });
       } else if (before?.files[path] && (await removeFile(dir, path))) {
         report.removed.push(path);
       }
@@ -114,32 +121,21 @@ export async function exportParquet(
 const againHint = 'Run this again: it goes on with what is missing.';
 
 /** Every file that the export has, had or may have: one a table, or one for each month that warehouse or folder know. */
-function planFiles({ views, timeZone, months }: BiSnapshot, before: Manifest | undefined): PlannedFile[] {
-  return exportedTables.flatMap((table): PlannedFile[] => {
-    if (!table.by) return [{ table, path: pathOf(table.name, null), month: null, version: null }];
+async function planFiles(dir: string, { views, timeZone, months }: BiSnapshot, before: Manifest | undefined) {
+  const planned: PlannedFile[] = [];
+  for (const table of exportedTables) {
     const names = new Set([...months.keys(), ...(before ? monthsOf(before, table.name) : [])]);
-    return [...names].sort().map((month) => {
-      const parts = [views.get(table.name)?.definition, timeZone, months.get(month)];
-      const version = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
-      return { table, path: pathOf(table.name, month), month, version };
-    });
-  });
-}
-
-/** The planned files that need not be written, by path: of the same version, there, and as long as the manifest says. */
-async function currentFiles(
-  dir: string,
-  planned: readonly PlannedFile[],
-  before: Manifest | undefined,
-): Promise<Manifest['files']> {
-  const found: Manifest['files'] = {};
-  for (const { path, version } of planned) {
-    const file = before?.files[path];
-    if (!file || version === null || file.version !== version) continue;
-    const entry = await stat(join(dir, path)).catch(() => undefined);
-    if (entry?.size === file.bytes) found[path] = file;
+    for (const month of table.by ? [...names].sort() : [null]) {
+      const parts = [views.get(table.name)?.definition, timeZone, months.get(month ?? '')];
+      const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+      const version = month === null ? null : hash;
+      const path = pathOf(table.name, month);
+      const found = version === null || before?.files[path]?.version !== version ? undefined : before.files[path];
+      const entry = found && (await stat(join(dir, path)).catch(() => undefined));
+      planned.push({ table, path, month, version, kept: entry?.size === found?.bytes ? found : undefined });
+    }
   }
-  return found;
+  return planned;
 }
 
 /** Writes the rows of a file; undefined if its month has none. */
