@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { postAlert } from '../alerts/post-alert.ts';
-import { postIssues } from '../alerts/post-issues.ts';
+import { postAlert, postIssues } from '../alerts/post-issues.ts';
 import { issuesOf } from '../app/alert-rules.ts';
 import type { App } from '../app/app.ts';
 import { statusReport } from '../app/status-report.ts';

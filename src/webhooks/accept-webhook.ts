@@ -48,12 +48,14 @@ export async function acceptWebhook(
   const known = receivers.flatMap(({ brandIds }) => brandIds);
   const others = [...ofId.keys()].filter((id) => id !== undefined && !known.includes(id));
   const unknown = idsOfOthers ? others.filter((id) => !idsOfOthers.some((one) => one === id)) : [];
-  const noting = noteUnknown(
-    first.db,
-    unknown.map((id) => ({ key: keyOf(id), payload: partsOf([id]).slice(0, 1) })),
-    known.filter((id) => ofId.has(id)).map(keyOf),
-  );
-  const ends = await Promise.allSettled([...storing, noting]);
+  const noting = async () => {
+    const heard = known.filter((id) => ofId.has(id));
+    if (heard.length > 0) await resolveDeadLetters(first.db, 'webhook', heard.map(keyOf));
+    // One for each unknown brand_id, in the warehouse of the first brand.
+    const faults = unknown.map((id) => ({ reason: notOurs, payload: partsOf([id]).slice(0, 1), key: keyOf(id) }));
+    await putFaults(first.db, faults);
+  };
+  const ends = await Promise.allSettled([...storing, noting()]);
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
   if (others.length > unknown.length) return notServed;
   const outcomes = ends.flatMap((end) => (end.status === 'fulfilled' && end.value ? [end.value] : []));
@@ -78,24 +80,6 @@ const keyOf = (brandId: number | undefined) => `brand_id ${brandId}`;
 const notOurs =
   'no brand has this brand_id in WEBHOOK_BRAND_IDS: add it to the file of its brand, or discard this dead letter. ' +
   'The next runs read the reviews of the events; ratings come with the next webhook';
-
-/**
- * Puts one dead letter for each unknown brand_id into the warehouse of the first brand.
- *
- * @param known the keys of brand_ids that a brand has: their dead letters close.
- */
-async function noteUnknown(
-  db: Db,
-  unknown: readonly { key: string; payload: unknown }[],
-  known: readonly string[],
-): Promise<void> {
-  if (known.length > 0) await resolveDeadLetters(db, 'webhook', known);
-  if (unknown.length > 0)
-    await putFaults(
-      db,
-      unknown.map((one) => ({ ...one, reason: notOurs })),
-    );
-}
 
 /**
  * Stores the events of a body in one transaction. A part that is wrong becomes a dead letter and does not affect the
@@ -127,19 +111,15 @@ export function storeEvents(
     const newest = new Map(isUncertain ? [] : summaries.map(({ rating }) => [rating.id, { ...rating, receivedAt }]));
     await putProductRatings(trx, [...newest.values()]);
     await noteChanged(trx, reviews, products);
-    if (faults.length > 0)
-      await putFaults(
-        trx,
-        faults.map((one) => ({ ...one, key: contentKey(one.payload) })),
-      );
+    await putFaults(trx, faults);
     return { kind: 'stored', faults };
   });
 }
 
-async function putFaults(db: Db, faults: readonly (EventFault & { key: string })[]): Promise<void> {
+async function putFaults(db: Db, faults: readonly (EventFault & { key?: string })[]): Promise<void> {
+  if (faults.length === 0) return;
   const room = Math.max(0, mostDeadLetters - (await countOpenWebhooks(db)));
-  await putDeadLetters(
-    db,
-    faults.slice(0, room).map((one) => ({ ...one, kind: 'webhook' })),
-  );
+  const kept = faults.slice(0, room);
+  const deadLetters = kept.map((one) => ({ kind: 'webhook', key: contentKey(one.payload), ...one }) as const);
+  await putDeadLetters(db, deadLetters);
 }

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { postAlert } from '../../src/alerts/post-alert.ts';
+import { postAlert } from '../../src/alerts/post-issues.ts';
 import { startReceiver } from '../sandbox/reference-service/webhook-receiver.ts';
 
 test('an alert reaches the receiver without the signs of a mention or a link', async () => {
