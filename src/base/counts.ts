@@ -1,10 +1,7 @@
 /** Numbers of records and requests by kind: `{ orders: 12, requests: 14 }`. */
 export type Counts = Record<string, number>;
 
-/**
- * What a flow counts when its run ends. `problem`: why the run is incomplete beside its failed steps and its dead letters,
- * with the next step.
- */
+/** What a flow counts when its run ends. `problem`: another reason why it is incomplete, with the next step. */
 export type Conclusion = { counts: Counts; problem?: string | undefined };
 
 export function addCounts(all: readonly Counts[]): Counts {

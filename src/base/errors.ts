@@ -3,10 +3,7 @@ import { mask } from './mask.ts';
 
 type ErrorOptions = { hint?: string | undefined; cause?: unknown };
 
-/**
- * An error for the person who reads it: `message` says what is wrong and where, `hint` is the next step. `code` is
- * stable, for scripts and logs.
- */
+/** An error for a person: what is wrong and where, and the next step. `code` is stable, for scripts and logs. */
 export class ReviewSyncError extends Error {
   override readonly name: string = 'ReviewSyncError';
   readonly code: string;
@@ -38,9 +35,7 @@ export class IncompleteError extends ReviewSyncError {
 }
 
 /** Exit status of a failed command: 2 for wrong usage or configuration, 1 for everything else. */
-export function exitStatus(error: unknown): 1 | 2 {
-  return error instanceof UsageError ? 2 : 1;
-}
+export const exitStatus = (error: unknown): 1 | 2 => (error instanceof UsageError ? 2 : 1);
 
 /**
  * The messages of an error and its causes, without stack. Messages of drivers follow in parentheses after plain words.

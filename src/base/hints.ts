@@ -82,11 +82,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   ],
 ];
 
-/**
- * Explains an error by itself or by the first of its causes that is known; undefined if none is.
- *
- * @returns what is wrong, undefined if the message of the error is plain, and the next step.
- */
+/** What is wrong (undefined if the message is plain) and the next step, by the error or the first known one of its causes. */
 export function explainError(error: unknown, { causes = true, address = 'its address' } = {}) {
   const seen = new Set<unknown>();
   for (let at = error; at instanceof Error && !seen.has(at); at = causes ? at.cause : undefined) {

@@ -9,10 +9,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/**
- * The records of a valid JSON array, each with its bytes as they came: parsed and printed again, numbers would lose
- * digits.
- */
+/** The records of a valid JSON array, each with its bytes as they came: printed again, numbers would lose digits. */
 export function splitRecords(body: Buffer): Buffer[] {
   const records: Buffer[] = [];
   let depth = 0;
@@ -55,8 +52,8 @@ function storable(json: string): string {
 export const mayBeEndless = (json: Buffer) => /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/.test(json.toString('latin1'));
 
 /**
- * A number of the record that JavaScript cannot hold, or undefined. Postgres would write it out: eight characters
- * such as `1e131071` become 131,072 digits, pg_dump fails, and a comparison of many of them takes gigabytes.
+ * A number of the record that JavaScript cannot hold, or undefined. Postgres would write it out: `1e131071` becomes 131,072
+ * digits, and a comparison of many of them takes gigabytes.
  */
 export function endlessNumber(record: Buffer): string | undefined {
   let found: string | undefined;
@@ -114,10 +111,7 @@ export function printed(value: unknown): string | undefined {
   }
 }
 
-/**
- * Text, or a number as text: services send codes both ways. Undefined for anything else, and for a number beyond 2^53 - 1: it
- * has lost digits, and may be the code of another record.
- */
+/** Text, or a number as text: services send codes both ways. A number beyond 2^53 - 1 has lost digits, and is undefined. */
 export const scalarText = (value: unknown): string | undefined => {
   if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return String(value);
   return typeof value === 'string' ? value : undefined;

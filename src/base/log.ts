@@ -12,24 +12,14 @@ const pretty = process.stderr.isTTY ? (await import('pino-pretty')).default : un
 const currentRun = new AsyncLocalStorage<string>();
 
 /** Adds the run's id as `run` to everything that `work` logs, so that no function has to pass it on. */
-export function withRun<T>(run: string, work: () => T): T {
-  return currentRun.run(run, work);
-}
+export const withRun = <T>(run: string, work: () => T): T => currentRun.run(run, work);
 
-/**
- * Opens the log: JSON lines on standard error, or readable lines if that is a terminal. Standard output stays free
- * for `--json`.
- *
- * @param write takes the lines instead of standard error.
- */
+/** Opens the log: JSON lines on standard error, or readable lines if that is a terminal. @param write takes them instead. */
 export function openLog(level: string, write?: (line: string) => void): Logger {
   const options: pino.LoggerOptions = {
     level,
     base: null,
-    mixin: () => {
-      const run = currentRun.getStore();
-      return run === undefined ? {} : { run };
-    },
+    mixin: () => ({ run: currentRun.getStore() }),
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { log: (fields) => redact(fields, 0) as Record<string, unknown> },
     hooks: {

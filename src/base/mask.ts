@@ -56,11 +56,10 @@ const maxSecrets = 1000;
 const maxSecret = 1000;
 
 /**
- * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. A text longer than
- * `maxMasked` is cut there.
+ * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. A text longer than `maxMasked` is
+ * cut there.
  *
- * @param secrets further values to replace: a token, a customer's name. They are found in upper and lower case,
- *   percent-encoded and JSON-escaped; phone numbers with any separators and country code.
+ * @param secrets further values to replace, such as a customer's name, in any case, percent-encoded or JSON-escaped.
  */
 export function mask(text: string, secrets: readonly (string | undefined)[] = []): string {
   const distinct = new Set(secrets);
@@ -131,10 +130,7 @@ export function privateTextsOf(record: unknown, depth = 0): string[] {
   );
 }
 
-/**
- * Describes a wrong value for an error text: dates and short numbers unchanged, of everything else type and length,
- * since a wrong column may hold a customer's data.
- */
+/** A wrong value for an error text. A wrong column may hold a customer's data: only dates and short numbers are shown. */
 export function shownValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'an array';

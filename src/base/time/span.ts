@@ -12,15 +12,11 @@ export const writableDates: Span = {
   end: Date.parse('9999-12-31T23:59:59Z') / 1000,
 };
 
-export function isTimeZone(name: string): boolean {
-  // luxon accepts an offset such as +09:00, but Postgres reads its sign the other way round.
-  return /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
-}
+/** luxon accepts an offset such as +09:00, too, but Postgres reads its sign the other way round. */
+export const isTimeZone = (name: string): boolean => /^[A-Za-z]/.test(name) && IANAZone.isValidZone(name);
 
 /** The whole second: the date filters of the service ignore milliseconds. */
-export function secondOf(date: Date): Second {
-  return Math.floor(date.getTime() / 1000);
-}
+export const secondOf = (date: Date): Second => Math.floor(date.getTime() / 1000);
 
 /** Ruby prints a time with a space for the `T`, and one before the offset. Postgres reads all of these, too. */
 const isoDateTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)? ?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
@@ -56,14 +52,10 @@ export function dayAfter(at: Second, zone: string, days = 1): Second {
 }
 
 /** The calendar day `yyyy-mm-dd` in the zone. */
-export function dayOf(at: Second, zone: string): string {
-  return DateTime.fromSeconds(at, { zone }).toFormat('yyyy-MM-dd');
-}
+export const dayOf = (at: Second, zone: string) => DateTime.fromSeconds(at, { zone }).toFormat('yyyy-MM-dd');
 
 /** The zone's offset at that moment in ISO 8601, such as `+09:00`. */
-export function offsetOf(at: Second, zone: string): string {
-  return DateTime.fromSeconds(at, { zone }).toFormat('ZZ');
-}
+export const offsetOf = (at: Second, zone: string) => DateTime.fromSeconds(at, { zone }).toFormat('ZZ');
 
 /**
  * The zone's offset at that moment in seconds, positive east of Greenwich. Every local date of a shop asks for three or
@@ -84,9 +76,7 @@ export function offsetSecondsOf(at: Second, zone: string): number {
 const quartersSince = Date.UTC(2012) / 1000;
 const offsets = new Map<string, number>();
 
-export function isoOf(at: Second): string {
-  return new Date(at * 1000).toISOString();
-}
+export const isoOf = (at: Second): string => new Date(at * 1000).toISOString();
 
 /** The period of a list request: local times, both inclusive, and the seconds they mean. */
 export type LocalPeriod = Readonly<{ start: string; end: string; first: Second; last: Second }>;
