@@ -8,9 +8,7 @@ import type { Environment } from './config.ts';
 import { type Config, readConfig } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 
-/**
- * A brand of BRANDS_DIR. Without BRANDS_DIR there is one: its `name` is undefined, and it has the whole environment.
- */
+/** A brand of BRANDS_DIR. Without BRANDS_DIR there is one: its `name` is undefined. */
 export type Brand = {
   name: string | undefined;
   /** The environment with the brand's file over it. */
@@ -51,15 +49,11 @@ export function readBrands(environment: Environment): Brand[] | undefined {
   }
   const brands = namesIn(folder).map((name) => readBrand(folder, name, environment));
   if (brands.length === 0) {
-    throw new UsageError(
-      `BRANDS_DIR is ${JSON.stringify(folder)}, expected a folder with a file <brand>.env for each brand`,
-      {
-        hint: 'Make one: review-sync init --brand NAME',
-      },
-    );
+    const what = `BRANDS_DIR is ${JSON.stringify(folder)}, expected a folder with a file <brand>.env for each brand`;
+    throw new UsageError(what, { hint: 'Make one: review-sync init --brand NAME' });
   }
-  const orders = new Map(brands.map((brand) => [brand, ordersOf(brand.environment)]));
-  return brands.map((brand) => ({ ...brand, fault: brand.fault ?? sharing(brand, orders) }));
+  const all = brands.map((brand) => ({ brand, ...ownOf(brand.environment) }));
+  return all.map((one) => ({ ...one.brand, fault: one.brand.fault ?? sharing(one, all) }));
 }
 
 function namesIn(folder: string): string[] {
@@ -121,47 +115,44 @@ function environmentOf(all: Environment, own: Environment): Environment {
 }
 
 /**
- * The fault of a brand that shares an account, its orders or a brand id with another one. With a shared account, the orders
- * of two shops would be pushed to it. With the orders of another brand, as after a copy of its file, two brands would mail
- * one customer. With a shared brand id, its webhooks would be stored twice.
- *
- * @param all every brand, with its orders.
+ * What no two brands may share. To a shared `account` the orders of two shops would be pushed. With the `orders` of another
+ * brand, as after a copy of its file, two brands would mail one customer. With a shared brand id, its webhooks would be
+ * stored twice.
  */
-function sharing(brand: Brand, all: ReadonlyMap<Brand, string | undefined>): UsageError | undefined {
-  const orders = all.get(brand);
-  for (const [other, theirs] of all) {
-    if (other === brand || other.fault) continue;
-    const names = [brand.name, other.name].sort().join(' and ');
-    const account = accountOf(brand.environment);
-    const others = accountOf(other.environment);
-    if (account && others && isSameAccount(account, others)) {
-      const what = `The brands ${names} have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID`;
-      return new UsageError(what, { hint: 'Give each brand its own account, or remove one of the two files.' });
+function ownOf(environment: Environment) {
+  const read = (name: string) => environment[name]?.trim() ?? '';
+  const baseUrl = read('REVIEW_API_BASE_URL');
+  const clientId = read('REVIEW_API_CLIENT_ID');
+  const account = baseUrl !== '' && clientId !== '' ? serviceOf({ baseUrl, clientId }) : undefined;
+  const url = read('SHOP_DATABASE_URL');
+  let orders: string | undefined;
+  try {
+    if (url !== '') orders = `${url} ${readFileSync(join(environment.SHOP_SQL_DIR ?? '', 'orders.sql'), 'utf8')}`;
+  } catch {
+    // It fails that brand only, and later.
+  }
+  return { account, orders, ids: brandIdsOf(environment) };
+}
+
+type Owner = ReturnType<typeof ownOf> & { brand: Brand };
+
+/** The fault of a brand that shares something with another one. */
+function sharing({ brand, account, orders, ids }: Owner, all: readonly Owner[]): UsageError | undefined {
+  for (const other of all) {
+    if (other.brand === brand || other.brand.fault) continue;
+    const both = `The brands ${[brand.name, other.brand.name].sort().join(' and ')}`;
+    if (account && other.account && isSameAccount(account, other.account)) {
+      const hint = 'Give each brand its own account, or remove one of the two files.';
+      return new UsageError(`${both} have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID`, { hint });
     }
-    if (orders !== undefined && orders === theirs) {
-      const what = `The brands ${names} have the same SHOP_DATABASE_URL and the same orders.sql: both would mail the customers of that shop`;
+    if (orders !== undefined && orders === other.orders) {
+      const what = `${both} have the same SHOP_DATABASE_URL and the same orders.sql: both would mail the customers of that shop`;
       return new UsageError(what, { hint: 'Correct the line, or let each orders.sql select the orders of its brand.' });
     }
-    const id = brandIdsOf(brand.environment).find((one) => brandIdsOf(other.environment).includes(one));
-    if (id !== undefined) return new UsageError(`The brands ${names} both have ${id} in WEBHOOK_BRAND_IDS`);
+    const id = ids.find((one) => other.ids.includes(one));
+    if (id !== undefined) return new UsageError(`${both} both have ${id} in WEBHOOK_BRAND_IDS`);
   }
   return undefined;
-}
-
-function accountOf({ REVIEW_API_BASE_URL: address = '', REVIEW_API_CLIENT_ID: client = '' }: Environment) {
-  const baseUrl = address.trim();
-  const clientId = client.trim();
-  return baseUrl !== '' && clientId !== '' ? serviceOf({ baseUrl, clientId }) : undefined;
-}
-
-/** The source of a brand's orders; undefined: unknown. A file that cannot be read fails that brand only, and later. */
-function ordersOf({ SHOP_DATABASE_URL: url = '', SHOP_SQL_DIR: folder = '' }: Environment): string | undefined {
-  if (url.trim() === '') return undefined;
-  try {
-    return `${url.trim()} ${readFileSync(join(folder, 'orders.sql'), 'utf8')}`;
-  } catch {
-    return undefined;
-  }
 }
 
 export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>

@@ -27,7 +27,6 @@ import { ownedBy, serviceOf } from './require-same-service.ts';
  * `completeUnion` makes them again.
  *
  * @param unbranded the database without the schemas of a brand.
- * @returns the migrations that were applied, and what `prepareBi` returns.
  * @throws UsageError if the schemas would be those of another brand, or of no brand.
  */
 export async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config: Config) {
@@ -94,9 +93,8 @@ export async function moveWarehouseTo(brand: Brand, name: string): Promise<void>
   }
   const connected = await connectedService(plain.db);
   if (connected && !isSameAccount(connected, serviceOf(config.api))) {
-    throw new UsageError(
-      `The warehouse belongs to another account than that of ${name}.env: its orders are at another service`,
-    );
+    const what = `The warehouse belongs to another account than that of ${name}.env: its orders are at another service`;
+    throw new UsageError(what);
   }
   await moveToBrand(plain.db, name);
   await using warehouse = await openWarehouse({ ...opened, brand: name });
@@ -106,9 +104,8 @@ export async function moveWarehouseTo(brand: Brand, name: string): Promise<void>
 
 /**
  * Counts what the warehouse holds of a brand that is not in use any more, and with `isApplied` drops it: its schedules,
- * schemas and role.
+ * schemas and role. `isRoleKept`: another database or a login uses the role.
  *
- * @returns the counts. `isRoleKept`: another database or a login uses the role.
  * @throws UsageError if the brand has a file, or no schemas.
  */
 export async function dropUnusedBrand(deployment: Deployment, name: string, isApplied: boolean) {

@@ -31,17 +31,14 @@ export async function requireKnown(db: Db, ids: readonly number[]): Promise<Dead
 }
 
 /**
- * Retries dead letters.
- *
- * 1. Find the records: of all open dead letters, or of those that `ids` name. A discarded one that is named opens again.
- * 2. Retry them, see `retryRecords`.
- * 3. Look which dead letters are open now.
+ * Retries the records of all open dead letters, or of those that `ids` name. A discarded one that is named opens again.
  *
  * @param runCatalog carries out a run of the catalog.
  * @returns how many records were `tried`, how many of them have no open dead letter any more (`resolved`), and how many
  *   dead letters are `open`. `isFailing`: one of these is of a record that was tried. `notRetried`: the ids of discarded
  *   webhooks that were named.
- * @throws UsageError as `requireKnown`; the errors of `retryRecords`.
+ * @throws UsageError as `requireKnown`; ReviewSyncError if orders are among them and the shop is another one; the errors of
+ *   service, shop and warehouse.
  */
 export async function retryDeadLetters(
   app: App,
@@ -72,12 +69,10 @@ export async function retryDeadLetters(
 }
 
 /**
- * Retries the records of dead letters, one kind after the other: reviews are read from the service at once; what a
- * webhook names is stored again, and serve or a worker reads it; the catalog; and these orders alone, for a first
- * `sync orders` would push the whole shop.
+ * Reviews are read from the service at once; what a webhook names is stored again, and serve or a worker reads it; then the
+ * catalog; then these orders alone, for a first `sync orders` would push the whole shop.
  *
  * @returns the codes of the orders that were pushed again.
- * @throws ReviewSyncError if orders are among them and the shop is another one; the errors of service, shop and warehouse.
  */
 async function retryRecords(
   app: App,
@@ -85,26 +80,23 @@ async function retryRecords(
   signal: AbortSignal,
   runCatalog: () => Promise<void>,
 ): Promise<string[]> {
+  const { db } = app.warehouse;
   const isOf = (...kinds: DeadLetter['kind'][]) => deadLetters.filter((deadLetter) => kinds.includes(deadLetter.kind));
   await retryRefused(reviewDeps(app, signal), isOf('review'));
   for (const deadLetter of isOf('webhook')) await retryWebhook(app, deadLetter);
   const codes = [...new Set(isOf('order', 'order_line').flatMap(({ orderCode }) => orderCode ?? []))];
   if (codes.length > 0) {
-    await requireSameShop({ shop: app.shop, db: app.warehouse.db });
-    await makeDue(app.warehouse.db, codes);
+    await requireSameShop({ shop: app.shop, db });
+    await makeDue(db, codes);
   }
   if (isOf('category', 'user_grade').length > 0) await runCatalog();
-  await retryOrders(app, codes, signal);
-  return codes;
-}
-
-async function retryOrders(app: App, codes: readonly string[], signal: AbortSignal): Promise<void> {
-  const isBeforeFirst = (await readCursor(app.warehouse.db, 'orders')) === undefined;
+  const isBeforeFirst = (await readCursor(db, 'orders')) === undefined;
   const rights = ownPushRights(app.config, isBeforeFirst ? 'retry before the first sync' : 'retry');
   const ends = await Promise.allSettled(
     slicesOf(codes).map((slice) => app.sliceSlots(() => pushOrders(orderDeps(app, signal), slice, rights))),
   );
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  return codes;
 }
 
 async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
