@@ -39,7 +39,6 @@ function queueDown({ queue }: StatusReport): Issue[] {
   return urgent('queue', `the queue cannot be read: ${queue.error}`, hint);
 }
 
-/** A run of a stopped or killed worker: what it may do is done as soon as somebody continues it. */
 function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
   return leftRuns.flatMap((run) => {
     const steps = run.stepsLeft === undefined ? '' : `, ${counted(run.stepsLeft, 'step waits', 'steps wait')}`;
@@ -151,7 +150,6 @@ const gapHints: Readonly<Record<GapKind, string>> = {
   failed: 'later runs try again; if that does not help, review-sync doctor says what is broken',
 };
 
-/** If a request failed, or the list changed, the next attempts may succeed. */
 function gapsLeft({ openGaps: open }: StatusReport): Issue[] {
   const [first] = open;
   if (!first) return [];
@@ -179,7 +177,6 @@ function waitingForProducts(report: StatusReport): Issue[] {
   return urgent('waiting lines', what, hint);
 }
 
-/** Orders that wait for a member grade are no failure: they are sent again once the grade is at the service. */
 function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport): Issue[] {
   if (orders === 0) return [];
   return note(
@@ -205,7 +202,6 @@ function changedQueries({ orderQueries: { changedAt } }: StatusReport): Issue[] 
   return note('changed queries', `${queriesChanged} (seen at ${utc(changedAt)} UTC)`, queriesChangedHint);
 }
 
-/** Pushed orders that the shop no longer shows. */
 function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: StatusReport): Issue[] {
   if (orders === 0) return [];
   const hint =

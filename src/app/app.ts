@@ -21,7 +21,6 @@ import { requireSameService, sharedSession } from './require-same-service.ts';
 /** The shop, the service and the warehouse, opened from one Config. */
 export type Systems = Awaited<ReturnType<typeof openSystems>>;
 
-/** All systems that a process uses: the queues, too. */
 export type App = Awaited<ReturnType<typeof openApp>>;
 
 export type AppOptions = {
@@ -36,10 +35,7 @@ export type AppOptions = {
 
 export type SharedConnections = Awaited<ReturnType<typeof openShared>>;
 
-/**
- * Connections to the warehouse of a process that serves several brands, however many these are. One brand holds half
- * of them at most.
- */
+/** Connections to the warehouse of all brands of a process. One brand holds half of them at most. */
 const connectionsOfBrands = 36;
 /** In addition, for the status of all of them. */
 const connectionsOfLooks = 4;
@@ -62,11 +58,7 @@ export const stepsAtATime = windowsAtATime;
 export const queuesOf = async ({ db }: Warehouse, { queueUrl, api, brand }: Config, options?: AppOptions) =>
   openQueues(queueUrl, await queueNames(db, api, brand), options?.shared?.queue, options?.takers);
 
-/**
- * Opens the warehouse, the shop, the service and the queue. Disposal closes them in reverse order.
- *
- * @throws ReviewSyncError as `openSystems` and `queuesOf`.
- */
+/** Opens the systems and the queue. Disposal closes them in reverse order. @throws as `openSystems` and `queuesOf`. */
 export async function openApp(config: Config, options: AppOptions) {
   await using opened = new AsyncDisposableStack();
   const systems = opened.use(await openSystems(config, options));

@@ -43,10 +43,7 @@ const httpUrl = v.pipe(
   v.check((value) => new URL(value).username + new URL(value).password === '', 'an address without user and password'),
 );
 
-/**
- * Paths can be added to it. Each address has one spelling, since the processes that share a token and a hold find them
- * by it.
- */
+/** Each address has one spelling: the processes that share a token and a hold find them by it. */
 const baseUrl = v.pipe(
   httpUrl,
   v.check((value) => !/[?#]/.test(value), 'an address without ? and #'),
@@ -109,10 +106,7 @@ const cron = check((pattern) => {
 
 type Reader = ReturnType<typeof openReader>;
 
-/**
- * Reads variables one by one. What is missing or malformed is added to `wrong`, and reading goes on, so that one
- * reading names all of it.
- */
+/** Adds what is missing or malformed to `wrong`, and reads on, so that one reading names all of it. */
 function openReader(environment: Environment, wrong: string[]) {
   const textOf = (name: string) => environment[name]?.trim() ?? '';
 
@@ -238,30 +232,26 @@ export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;
 /**
  * Reads the environment into a Config.
  *
- * @throws UsageError that names every missing or malformed variable and the expected value, and quotes no secret.
+ * @throws UsageError, as all readers below, that names every missing or malformed variable and the expected value, and
+ *   quotes no secret.
  */
 export const readConfig = (environment: Environment, brand?: string, read = allOf): Config =>
   Object.freeze({ ...readAll(environment, read, brand), brand });
 
-/**
- * The configuration of a command that only reads the warehouse: what it lacks of shop and service is an empty text.
- *
- * @throws UsageError as `readConfig` does.
- */
+/** For a command that only reads the warehouse: what is missing of shop and service is an empty text. */
 export const readWarehouseConfig = (environment: Environment, brand?: string): Config =>
   readConfig(environment, brand, (read) => allOf(read, (name, kind) => read.optional(name, kind, '' as never)));
 
 /** Whether shop and service are named, which `readWarehouseConfig` does not require. */
 export const isWhole = ({ shop, api }: Config): boolean => shop.url !== '' && api.baseUrl !== '' && api.clientId !== '';
 
-/** What all brands of a deployment share. @throws UsageError as `readConfig` does. */
 export const readDeployment = (environment: Environment): Deployment => readAll(environment, deploymentOf);
 
-/** Some commands read no configuration, and LOG_LEVEL holds for them too. @throws UsageError as `readConfig` does. */
+/** Some commands read no configuration, and LOG_LEVEL holds for them too. */
 export const readLogLevel = (environment: Environment, usual: string): string =>
   readAll(environment, ({ optional }) => ({ level: optional('LOG_LEVEL', logLevel, usual) })).level;
 
-/** What reading the shop needs, and nothing else. @throws UsageError as `readConfig` does. */
+/** What reading the shop needs, and nothing else. */
 export const readShopConfig = (environment: Environment): ShopConfig => readAll(environment, shopOf);
 
 function readAll<T>(environment: Environment, read: (reader: Reader) => T, brand?: string): T {

@@ -11,10 +11,7 @@ export const metricsContentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 export const renderBrands = async (all: readonly Metrics[]): Promise<string> =>
   AggregatorRegistry.aggregate(await Promise.all(all.map((one) => one.ofBrand()))).metrics();
 
-/**
- * Opens the metrics: counters of this process, and gauges of the whole system that `report` is read for at each scrape.
- * Names and units follow Prometheus' conventions; no label holds a customer's data.
- */
+/** Counters of this process, and gauges of the whole system, for which `report` is read at each scrape. */
 export function openMetrics(report: () => Promise<StatusReport>, brand?: string) {
   const registry = new Registry();
   if (brand !== undefined) registry.setDefaultLabels({ brand });
@@ -56,7 +53,6 @@ export function openMetrics(report: () => Promise<StatusReport>, brand?: string)
       steps.observe({ step, outcome: counts ? 'done' : 'failed' }, seconds);
       for (const [kind, n] of Object.entries(counts ?? {})) if (n > 0) records.inc({ step, kind }, n);
     },
-    /** The text for Prometheus, with the current state of warehouse and queue. */
     async render(): Promise<string> {
       show(await report());
       return registry.metrics();

@@ -78,11 +78,7 @@ export async function completeUnion(url: string, like: string): Promise<void> {
   await makeUnion(db, model).catch(() => dropUnion(db).then(() => makeUnion(db, model)));
 }
 
-/**
- * Turns the warehouse without brands into the warehouse of a brand.
- *
- * @throws UsageError if there is no such warehouse, or it belongs to another account than the brand's.
- */
+/** Makes the warehouse without brands that of a brand. @throws UsageError if it is not there, or of another account. */
 export async function moveWarehouseTo(brand: Brand, name: string): Promise<void> {
   const config = configOf(brand);
   const opened = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };

@@ -33,7 +33,6 @@ export async function requireKnown(db: Db, ids: readonly number[]): Promise<Dead
 /**
  * Retries the records of all open dead letters, or of those that `ids` name. A discarded one that is named opens again.
  *
- * @param runCatalog carries out a run of the catalog.
  * @returns how many records were `tried`, how many of them have no open dead letter any more (`resolved`), and how many
  *   dead letters are `open`. `isFailing`: one of these is of a record that was tried. `notRetried`: the ids of discarded
  *   webhooks that were named.

@@ -20,7 +20,6 @@ import { isWhole } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 import { systemsOf } from './run-rights.ts';
 
-/** A run that has not ended. */
 export type RunInProgress = {
   run: Run;
   /** Undefined if the queue does not have the run, or cannot be read. */
@@ -40,8 +39,7 @@ type StatusSource = Pick<App, 'warehouse' | 'config' | 'now'> & { queues: Queues
 export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
 
 /**
- * Reads the state of everything. Changes nothing. Neither shop nor service is used; a queue that is down is reported in
- * `queue.error`.
+ * Reads the state of everything, without shop and service. A queue that is down is reported in `queue.error`.
  *
  * @param source.queues an error if the queue could not be opened, undefined if shop and service are not named: its name
  *   depends on the client id.
@@ -59,14 +57,15 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
   // A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it.
   const isGone = ({ id }: Run) => ['lost', 'failed'].includes(progress.get(id)?.state ?? '');
   return {
-    /** When the report was made. */
     at,
     flows: [
       flowOf('orders', await readCursor(db, 'orders'), config, at),
       flowOf('reviews', await readCursor(db, 'reviews'), config, at),
     ],
-    /** A run that is overdue by more than this is worth an alert. */
+    // What lags, waits or is open for longer or in a larger number than these is worth an alert.
     alertLagMinutes: config.alerts.lagMinutes,
+    alertDeadLetters: config.alerts.deadLetters,
+    alertWaitingDays: config.alerts.waitingDays,
     ...coverageOf(days),
     runs,
     /** The newest of the runs that have not ended. */
@@ -81,11 +80,8 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     /** The newest run of each job that has ended. */
     newest: await newestEnded(db),
     deadLetters: await groupDeadLetters(db),
-    /** From this number of open dead letters on, they are worth an alert. */
-    alertDeadLetters: config.alerts.deadLetters,
     /** Pushed orders that the shop no longer shows. */
     absentOrders: await absenceSummary(db),
-    /** ORDER_DELETES: whether those are deleted at the service. */
     orderDeletes: config.orderDeletes,
     /** Order lines that wait until the service is known to have their product. */
     waiting: await waitingLines(db),
@@ -93,18 +89,13 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     waitingForGrades: await waitingForGrades(db),
     /** Whether all orders were read by the shop queries of now. */
     orderQueries: await orderQueriesState(db),
-    /** Lines that wait longer than this are worth an alert. */
-    alertWaitingDays: config.alerts.waitingDays,
-    /** Spans of reviews that could not be read or proven, the oldest date first. */
     openGaps: await openGaps(db),
     /** Reviews that a reconcile did not find and that are not yet confirmed to be deleted. */
     suspectedGone: await countAbsent(db),
     webhooks: await inboxState(db),
     /** The session with the service: holds, and refused tokens. */
     session: await sessionState(db, serviceOf(config.api)),
-    /** What has changed in the fields that the service shows. */
     drift: await fieldDrift(db),
-    /** Records of each flow by day. */
     daily: await dailyCounts(db, at),
     ...ofQueue,
     /** Open runs that no process carries out, with the steps that wait, if the queue says how many. */

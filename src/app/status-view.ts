@@ -8,10 +8,7 @@ import type { Run } from '../warehouse/runs/runs.ts';
 import { isOfOrders } from './run-rights.ts';
 import type { RunInProgress, StatusReport } from './status-report.ts';
 
-/**
- * A table of the status, as text. `status` draws it for a terminal, the page as HTML. `unknown`: why nobody knows whether it
- * has rows.
- */
+/** `status` draws it for a terminal, the page as HTML. `unknown`: why nobody knows whether it has rows. */
 export type StatusTable = {
   title: string;
   head: readonly string[];
@@ -169,7 +166,6 @@ export function driftText(one: FieldDrift): string {
   return `since ${utc(one.firstSeenAt)} UTC ${said} (${counted(one.records, 'record')}${last})`;
 }
 
-/** Undefined if no order line waits for its product. */
 export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusReport): string | undefined {
   if (!oldest) return undefined;
   const record = oneLine(`${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`);

@@ -8,7 +8,7 @@ import { type Finding, ok, warning } from './finding.ts';
 
 /** Orders with a total and a line price, below which a share says nothing. */
 const leastOrders = 3;
-/** Shares of a total that are rare, whatever an order's vouchers and shipping costs. */
+/** Whatever an order's vouchers and shipping costs. */
 const isRare = (share: number) => share < 0.5 || share > 2;
 /** If more than this part of the orders has a rare share, the query is wrong. */
 const mostRare = 0.25;
@@ -123,10 +123,8 @@ const correctZone = (name: string, dialect: SqlDialect) =>
 const newestOrders = 50;
 
 /**
- * New orders that the change feed does not show, as if its date is null until the first change: they wait for the next
- * rescan. Nothing is known if more has changed than one page shows.
- *
- * @param orders the newest first.
+ * New orders that the change feed does not show, as if its date is null until the first change. Nothing is known if more
+ * has changed than one page shows. @param orders the newest first.
  */
 export async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], now: string): Promise<Finding[]> {
   if (!(await shop.hasFeed())) return [];

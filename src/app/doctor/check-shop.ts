@@ -162,10 +162,8 @@ async function keylessOrders(shop: Shop): Promise<Finding[]> {
 }
 
 /**
- * Rows that would become dead letters, by reason, each with an example; only keys are shown, not values of customers. If
- * no row can be synced, the query is wrong, and not its rows.
- *
- * @param others how many rows can be synced.
+ * Rows that would become dead letters, by reason, each with the key of an example. If there are no `others` that can be
+ * synced, the query is wrong, and not its rows.
  */
 function misfits(file: string, found: readonly NewDeadLetter[], others: number): Finding[] {
   const level = others > 0 ? warning : fault;
@@ -198,10 +196,7 @@ const isFine = (file: string, rows: readonly unknown[]) =>
 /** A statement that takes longer than this reads more than it needs, whatever its plan says. */
 const slowSeconds = 5;
 
-/**
- * Explains and times each statement that runs send to the shop: which file reads a whole table, what it costs, what
- * helps.
- */
+/** Explains and times each statement that runs send to the shop. */
 export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
   const costs = await shop.queryCosts();
   if (costs.length === 0) return [];

@@ -19,11 +19,7 @@ export const applying = (
   rules: readonly (readonly [applies: boolean, what: string, hint: string])[],
 ): Finding[] => rules.flatMap(([applies, what, hint]) => (applies ? [level(what, hint)] : []));
 
-/**
- * A fault of a system that failed.
- *
- * @param variable the environment variable with its address. @param doing what failed, if the error does not say so.
- */
+/** A fault of a system. @param variable holds its address. @param doing what failed, if the error does not say it. */
 export function failed(error: unknown, variable?: string, doing?: string): Finding {
   const otherwise = variable === undefined ? 'read the error' : `check whether ${variable} names the right server`;
   return fault(`${doing ? `${doing}: ` : ''}${describeError(error)}`, hintOf(error, variable) ?? otherwise);

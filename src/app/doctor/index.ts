@@ -145,10 +145,7 @@ function checkConfiguration(config: Config): Finding[] {
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 
-/**
- * Whether an address leads over a foreign network without TLS. Addresses of this machine, private networks
- * and names without a domain, as containers have, do not count.
- */
+/** Whether an address leads without TLS over a network that is not private. Containers have names without a domain. */
 export function isUnencrypted(address: string): boolean {
   const { protocol, hostname, searchParams } = new URL(address);
   const ssl = searchParams.get('ssl') ?? '';
@@ -177,7 +174,6 @@ async function queue(queues: Queues, schedules: readonly Schedule[]) {
   ];
 }
 
-/** Whether the queue keeps jobs safely. Changes nothing. */
 async function checkQueue(queues: Queues): Promise<Finding[]> {
   const policy = (await evictionPolicy(queues.url)) ?? 'noeviction';
   if (policy === 'noeviction') return [ok(`BullMQ on ${queues.kind === 'redis' ? 'Redis' : 'Postgres'} responds`)];

@@ -54,7 +54,7 @@ export async function initShop(input: InitInput) {
     const { found, others } = await chosen(input, tables, looking);
     const timeZone = given ?? (found && (await zoneOf(found, looking)));
     const queries = await writeQueries(dir, found, { force, dialect: looking.dialect });
-    const lines = linesFor(input, url, found?.preset, timeZone ?? '');
+    const lines = linesFor(input, url, found?.preset, timeZone);
     const checked = openShop({ url, sqlDir: dir, timeZone, connections: 1 });
     return {
       envFile: input.envFile,
@@ -130,53 +130,42 @@ async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined
   return zone !== undefined && isTimeZone(zone) ? zone : undefined;
 }
 
+/** The comment above each variable that init writes. */
+const comments: Readonly<Record<string, string>> = {
+  SHOP_DATABASE_URL: 'The shop database; review-sync only reads it.',
+  SHOP_SQL_DIR: 'Folder of the shop queries.',
+  SHOP_TIME_ZONE: 'IANA zone of dates without zone in the shop, such as Asia/Seoul; empty if all dates have a zone.',
+  SCHEDULE_RECONCILE:
+    'The shop keeps no date of most changes: the reconcile, which finds them, runs more often than once a day.',
+  WAREHOUSE_DATABASE_URL: 'An empty Postgres database for reviews and our own state.',
+  REVIEW_API_BASE_URL: 'The review service, and the credentials for its token.',
+  REVIEW_API_CLIENT_ID: 'From the makers of the service.',
+  REVIEW_API_CLIENT_SECRET: 'From the makers of the service.',
+};
+
 /** The lines of .env. An empty one says what is still missing; what the environment sets is not missing. */
-function linesFor(
-  { environment, dir, leftOut = [] }: InitInput,
-  url: string,
-  preset: Preset | undefined,
-  timeZone: string,
-): EnvLine[] {
-  const unset = (name: string, value = '') => ((environment[name] ?? '').trim() === '' ? value : undefined);
+function linesFor({ environment, dir, leftOut = [] }: InitInput, url: string, preset?: Preset, timeZone = '') {
   const needsZone = preset === undefined || preset.timeZone !== undefined;
-  const lines: [name: string, value: string | undefined, comment: string][] = [
-    ['SHOP_DATABASE_URL', url, 'The shop database; review-sync only reads it.'],
-    ['SHOP_SQL_DIR', dir, 'Folder of the shop queries.'],
-    [
-      'SHOP_TIME_ZONE',
-      needsZone ? timeZone : undefined,
-      'IANA zone of dates without zone in the shop, such as Asia/Seoul; empty if all dates have a zone.',
-    ],
-    [
-      'SCHEDULE_RECONCILE',
-      preset?.reconcile && unset('SCHEDULE_RECONCILE', preset.reconcile),
-      'The shop keeps no date of most changes: the reconcile, which finds them, runs more often than once a day.',
-    ],
-    [
-      'WAREHOUSE_DATABASE_URL',
-      unset('WAREHOUSE_DATABASE_URL'),
-      'An empty Postgres database for reviews and our own state.',
-    ],
-    ['REVIEW_API_BASE_URL', unset('REVIEW_API_BASE_URL'), 'The review service, and the credentials for its token.'],
-    ['REVIEW_API_CLIENT_ID', unset('REVIEW_API_CLIENT_ID'), 'From the makers of the service.'],
-    ['REVIEW_API_CLIENT_SECRET', unset('REVIEW_API_CLIENT_SECRET'), 'From the makers of the service.'],
-  ];
-  return lines.flatMap(([name, value, comment]) =>
-    value === undefined || leftOut.includes(name) ? [] : [{ name, value, comment }],
-  );
+  const ofShop = { SHOP_DATABASE_URL: url, SHOP_SQL_DIR: dir, ...(needsZone && { SHOP_TIME_ZONE: timeZone }) };
+  const others = {
+    ...(preset?.reconcile && { SCHEDULE_RECONCILE: preset.reconcile }),
+    WAREHOUSE_DATABASE_URL: '',
+    REVIEW_API_BASE_URL: '',
+    REVIEW_API_CLIENT_ID: '',
+    REVIEW_API_CLIENT_SECRET: '',
+  };
+  const missing = Object.entries(others).filter(([name]) => (environment[name] ?? '').trim() === '');
+  return [...Object.entries(ofShop), ...missing]
+    .filter(([name]) => !leftOut.includes(name))
+    .map(([name, value]) => ({ name, value, comment: comments[name] ?? '' }));
 }
 
-/** A variable with the comment above it. */
-type EnvLine = { name: string; value: string; comment: string };
-
 /**
- * Adds the variables that the file lacks, at its end; no line that is there is changed. The file is made readable for
- * its owner only, since it holds passwords.
+ * Adds the variables that the file lacks, at its end, and makes it readable for its owner only.
  *
- * @returns the names that were added.
- * @throws UsageError if a value cannot be written in such a file.
+ * @returns the names that were added. @throws UsageError if a value cannot be written in such a file.
  */
-export async function completeEnvFile(file: string, wanted: readonly EnvLine[]): Promise<string[]> {
+export async function completeEnvFile(file: string, wanted: ReturnType<typeof linesFor>): Promise<string[]> {
   const before = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw new UsageError(`${file} cannot be read`, { cause: error });

@@ -16,10 +16,7 @@ export type Preset = {
   database: SqlDialect;
   /** The prefix of the tables as the queries are written; empty if the system has none. */
   prefix: string;
-  /**
-   * Every table that the queries read, prefix included, with columns that tell versions apart. With `!` before its name a
-   * column must not be there.
-   */
+  /** Tables that the queries read, prefix included, with columns that tell versions apart. `!`: it must not be there. */
   tables: Readonly<Record<string, readonly string[]>>;
   /** A SELECT that shows a row only if this preset is the right one of several that fit. */
   onlyWhere?: string;
@@ -48,10 +45,7 @@ export async function readPresets(): Promise<Preset[]> {
 /** A preset whose tables are all there, in one schema and with one prefix. */
 export type Recognised = { preset: Preset; prefix: string; schema: string | undefined };
 
-/**
- * Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix that it
- * fits. Without I/O.
- */
+/** Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix. */
 export const recognise = (presets: readonly Preset[], { dialect, tables }: ShopTables): Recognised[] =>
   presets
     .filter(({ database }) => database === dialect)
@@ -95,10 +89,8 @@ const queryNames: readonly QueryName[] = ['orders', 'order_lines', 'changed_orde
 
 /**
  * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of database
- * into a folder. A folder that holds a query already is left alone, unless `force`: a file may be absent on purpose. A
- * README.md that is there already is kept, too.
- *
- * @returns the query files that were written, and those that were there before and were left as they are.
+ * into a folder. Without `force`, a folder that holds a query already is left alone, because a file may be absent on purpose,
+ * and so is a README.md.
  */
 export async function writeQueries(
   folder: string,
