@@ -1,8 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkQueryCosts } from '../../src/app/doctor/check-shop.ts';
-import { checkDates, checkStatuses, checkSums, shareOfLines } from '../../src/app/doctor/check-shop-values.ts';
+import {
+  checkDates,
+  checkQueryCosts,
+  checkStatuses,
+  checkSums,
+  shareOfLines,
+} from '../../src/app/doctor/check-shop.ts';
 
 const now = '2026-03-01T18:00:00Z';
 

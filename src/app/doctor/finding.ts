@@ -25,15 +25,11 @@ export function failed(error: unknown, variable?: string, doing?: string): Findi
   return fault(`${doing ? `${doing}: ` : ''}${describeError(error)}`, hintOf(error, variable) ?? otherwise);
 }
 
-/** A person waits for `doctor`. */
-const mostMs = 8000;
-
-/** Waits for a call at most 8 seconds. @throws ReviewSyncError on a timeout. */
+/** A person waits for `doctor`. @throws ReviewSyncError if the call takes longer than 8 seconds. */
 export const inTime = <T>(call: Promise<T>): Promise<T> =>
-  withTimeout(call, mostMs, () => {
-    return new ReviewSyncError('no-response', `it does not respond within ${mostMs / 1000} seconds`, {
-      hint: 'check whether it is up and not overloaded, open the firewall, or correct host and port in {address}',
-    });
+  withTimeout(call, 8000, () => {
+    const hint = 'check whether it is up and not overloaded, open the firewall, or correct host and port in {address}';
+    return new ReviewSyncError('no-response', 'it does not respond within 8 seconds', { hint });
   });
 
 /** Does `work`, then closes what was opened for it, within two seconds: a server may not respond to that either. */

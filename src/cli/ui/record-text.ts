@@ -1,4 +1,4 @@
-import { percent, shareOfLines } from '../../app/doctor/check-shop-values.ts';
+import { percent, shareOfLines } from '../../app/doctor/check-shop.ts';
 import { utc } from '../../app/status-view.ts';
 import type { ShownOrder, WireRequest } from '../../orders/compare/show-order.ts';
 import { contactFields } from '../../orders/contact-rule.ts';
