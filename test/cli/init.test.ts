@@ -74,7 +74,7 @@ test('of two shops in one database --prefix takes the other', async () => {
   expect(await read('shop-sql/categories.sql')).toContain('from eu_spree_taxons t');
   for (const [options, said] of [
     ['--prefix us_', 'No tables of a known shop system have the prefix "us_"'],
-    ['--preset opencart4', 'is for OpenCart 4, and SHOP_DATABASE_URL is Postgres'],
+    ['--preset opencart4', 'There is no preset opencart4 for a shop on Postgres'],
   ] as const)
     expect((await runCli(['init', ...options.split(' ')], ofShop)).stderr).toContain(said);
 });
@@ -117,7 +117,7 @@ test('init says what is missing or wrong and writes nothing, and lists the prese
   await world.shop('create table something (id integer)');
   const unknown = await runCli(['init', '--preset', 'shopify'], ofShop);
   expect(unknown).toMatchObject({ status: 2, stdout: '' });
-  expect(unknown.stderr).toMatch(/no preset shopify\n.*\bsaleor,.*\bsolidus\b/);
+  expect(unknown.stderr).toMatch(/no preset shopify for a shop on Postgres\n.*\bsaleor,.*\bsolidus\b/);
 
   const { stdout } = await runCli(['init', '--list'], {});
   expect(stdout).toMatch(/^solidus +Postgres +Solidus 2\.11 to 4\.8.* never run$/m);

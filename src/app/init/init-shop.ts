@@ -38,8 +38,7 @@ export type InitReport = Awaited<ReturnType<typeof initShop>>;
  * 3. Add to .env what it lacks.
  * 4. Run the doctor's checks of the shop.
  *
- * @throws UsageError for a preset that is not known; ReviewSyncError if the shop database cannot be used or shows no
- *   table.
+ * @throws UsageError for a preset that is not there; ReviewSyncError if the shop database cannot be used or shows no table.
  */
 export async function initShop(input: InitInput) {
   const { dir, force = false } = input;
@@ -81,34 +80,27 @@ export async function initShop(input: InitInput) {
 }
 
 /** The preset that was asked for, or the first one whose own condition holds. */
-async function chosen(
-  { preset: name, prefix }: InitInput,
-  tables: ShopTables,
-  shop: Shop,
-): Promise<{ found: Recognised | undefined; others: Recognised[] }> {
-  const presets = await readPresets();
+async function chosen({ preset: name, prefix }: InitInput, tables: ShopTables, shop: Shop) {
+  const presets = (await readPresets()).filter(({ database }) => database === tables.dialect);
   const wanted = presets.find((preset) => preset.name === name);
   if (name !== undefined && wanted === undefined) {
-    throw new UsageError(`There is no preset ${name}`, {
+    const is = tables.dialect === 'mysql' ? 'MySQL or MariaDB' : 'Postgres';
+    throw new UsageError(`There is no preset ${name} for a shop on ${is}`, {
       hint: `These are there: ${presets.map((preset) => preset.name).join(', ')}. See: review-sync init --list`,
     });
   }
-  if (wanted && wanted.database !== tables.dialect) {
-    const is = tables.dialect === 'mysql' ? 'MySQL or MariaDB' : 'Postgres';
-    throw new UsageError(`The preset ${wanted.name} is for ${wanted.title}, and SHOP_DATABASE_URL is ${is}`);
-  }
   const fitting: Recognised[] = [];
-  for (const one of recognise(wanted ? [wanted] : presets, tables)) {
+  for (const one of recognise(wanted ? [wanted] : presets, tables.tables)) {
     if (prefix !== undefined && one.prefix !== prefix) continue;
     const { onlyWhere } = one.preset;
     if (onlyWhere === undefined || (await shop.value(asNamedHere(onlyWhere, one))) !== undefined) fitting.push(one);
   }
   if (prefix !== undefined && fitting.length === 0) {
-    throw new UsageError(
-      `No tables of ${wanted?.title ?? 'a known shop system'} have the prefix ${JSON.stringify(prefix)}`,
-    );
+    const system = wanted?.title ?? 'a known shop system';
+    throw new UsageError(`No tables of ${system} have the prefix ${JSON.stringify(prefix)}`);
   }
-  const [found = wanted && { preset: wanted, prefix: wanted.prefix, schema: undefined }, ...others] = fitting;
+  const asWritten: Recognised | undefined = wanted && { preset: wanted, prefix: wanted.prefix, schema: undefined };
+  const [found = asWritten, ...others] = fitting;
   return { found, others };
 }
 

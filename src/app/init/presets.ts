@@ -4,7 +4,7 @@ import { makeFolder } from '../../base/make-folder.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { QueryName } from '../../shop/rows.ts';
 import { renameTables, type SqlDialect } from '../../shop/sql-text.ts';
-import type { ShopTable, ShopTables } from '../../shop/tables.ts';
+import type { ShopTable } from '../../shop/tables.ts';
 
 /** A shop system whose queries are shipped: `sql/shop/presets/<name>/`. */
 export type Preset = {
@@ -46,9 +46,8 @@ export async function readPresets(): Promise<Preset[]> {
 export type Recognised = { preset: Preset; prefix: string; schema: string | undefined };
 
 /** Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix. */
-export const recognise = (presets: readonly Preset[], { dialect, tables }: ShopTables): Recognised[] =>
+export const recognise = (presets: readonly Preset[], tables: readonly ShopTable[]): Recognised[] =>
   presets
-    .filter(({ database }) => database === dialect)
     .flatMap((preset) => placesOf(preset, tables))
     .sort((a, b) => tablesOf(b) - tablesOf(a) || a.prefix.length - b.prefix.length);
 
