@@ -31,12 +31,7 @@ export const traits: Traits = { hasNoBrands: true, hasServers: true };
 export const define: Define = (commander, run) => {
   commander
     .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
-    .option(
-      '--orders <n>',
-      'size of the made-up shop; it has 20 reviews for every 3 orders',
-      optionOf(wholeNumber(1, 999_999)),
-      3000,
-    )
+    .option('--orders <n>', 'of the made-up shop, with 20 reviews for every 3', optionOf(wholeNumber(1, 999_999)), 3000)
     .addOption(
       new Option('--shop <database>', 'where the made-up shop is kept: in a mariadbd of this machine')
         .choices(['mariadb'])

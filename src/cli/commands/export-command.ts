@@ -4,7 +4,7 @@ import { UsageError } from '../../base/errors.ts';
 import { type ExportReport, exportParquet } from '../../export/export-parquet.ts';
 import type { Context, Define, Report } from '../command.ts';
 import { openProgress } from '../ui/progress.ts';
-import { firstLines, table } from '../ui/table.ts';
+import { blocks, firstLines, table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
 
 export const define: Define = (commander, run) => {
@@ -40,13 +40,13 @@ function draw({ dir, takenAt, written, removed, unchanged, tables }: ExportRepor
     ...removed.map((path) => `removed ${path}`),
   ];
   const rows = tables.map((one) => [one.table, formatCount(one.files), formatCount(one.rows), size(one.bytes)]);
-  return [
-    ...(changes.length > 0 ? [firstLines(changes)] : []),
+  return blocks(
+    firstLines(changes),
     table(['table', 'files', 'rows', 'size'], rows),
     `${dir} shows the warehouse as of ${takenAt.slice(0, 19)}Z: ` +
       `${formatCount(written.length)} files written, ${formatCount(removed.length)} removed, ` +
       `${formatCount(unchanged)} unchanged.`,
-  ].join('\n\n');
+  );
 }
 
 function size(bytes: number): string {

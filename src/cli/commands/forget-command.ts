@@ -3,7 +3,7 @@ import { shellWord } from '../../base/visible.ts';
 import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
 import { orderCode } from '../arguments.ts';
 import type { Context, Define, Report } from '../command.ts';
-import { table } from '../ui/table.ts';
+import { blocks, bulleted, table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
 
 type Options = { order?: string[]; apply?: true };
@@ -44,7 +44,7 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
     else if (isNothing) head.push('Masked before: no other record here names this code.');
     if (!isUnknown && unknown.length > 0) head.push(nothingIsStoredOf(unknown));
     return {
-      text: [head.join(' '), draw(records, counts, isApplied)].filter(Boolean).join('\n\n'),
+      text: blocks(head.join(' '), draw(records, counts, isApplied)),
       json: { applied: isApplied, ...counts, records, notReached },
       incomplete: isUnknown || unknown.length > 0,
     };
@@ -85,30 +85,28 @@ const countsOf = (records: Traces) => ({
 });
 
 function draw(records: Traces, counts: ReturnType<typeof countsOf>, isApplied: boolean): string {
-  const places: [string, number, string][] = [
+  const rows = [
     ['warehouse.reviews', counts.reviews, 'author, text, media, options and order; score, dates and product stay'],
     ['warehouse.reviews', counts.comments, 'the comments of the customer on reviews of others'],
     ['sync.dead_letters', counts.deadLetters, 'the record and the reason; the dead letter stays as open as it was'],
     ['sync.sub_order_links', counts.orderLines, 'chosen options and parcel number; the links stay'],
-    [
-      'sync.order_links',
-      counts.contacts,
-      'hash of the order as last sent; no later push carries contact; the links stay',
-    ],
+    ['sync.order_links', counts.contacts, 'hash of the order as last sent; no later push carries contact'],
   ];
-  const rows = places.map(([place, count, what]) => [place, String(count), what]);
-  return [
+  return blocks(
     isApplied ? 'Masked:' : 'Would be masked (nothing was changed; add --apply):',
-    table(['table', 'rows', 'what'], rows),
-    ...drawRecords(records),
-    `Not reached:\n${notReached.map((line) => `- ${line}`).join('\n')}`,
-  ].join('\n\n');
+    table(
+      ['table', 'rows', 'what'],
+      rows.map((row) => row.map(String)),
+    ),
+    bulleted('Records', namesOf(records)),
+    bulleted('Not reached', notReached),
+  );
 }
 
 /** The customer of these records: a person checks that before --apply. */
-function drawRecords({ reviews, comments, deadLetters, orderLines, contacts }: Traces): string[] {
+function namesOf({ reviews, comments, deadLetters, orderLines, contacts }: Traces): string[] {
   const orders = new Set([...orderLines.map(({ orderCode }) => orderCode), ...contacts]);
-  const lines = [
+  return [
     ...reviews.map(
       ({ id, userCode, orderCode }) => `review ${id} of ${userCode ?? 'a guest'}, order ${orderCode ?? 'unknown'}`,
     ),
@@ -116,5 +114,4 @@ function drawRecords({ reviews, comments, deadLetters, orderLines, contacts }: T
     ...[...orders].sort().map((code) => `order ${code}`),
     ...deadLetters.map(({ id, kind, key }) => `dead letter ${id}: ${kind} ${key}`),
   ];
-  return lines.length === 0 ? [] : [`Records:\n${lines.map((line) => `- ${line}`).join('\n')}`];
 }

@@ -6,7 +6,7 @@ import { UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
 import { readEnvFile } from '../../base/parse-env-file.ts';
 import type { Context, Define, Report, Traits } from '../command.ts';
-import { findingLines, table } from '../ui/table.ts';
+import { blocks, findingLines, lines, table } from '../ui/table.ts';
 
 type Options = { brand?: string; preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 
@@ -79,8 +79,8 @@ function draw(report: InitReport, command: string, isBrand: boolean): string {
   const prefix = preset?.prefix ? `, prefix ${preset.prefix}` : '';
   const schema = preset?.schema ? `, schema ${preset.schema}` : '';
   const files = queries.written.map((file) => `${dir}/${file}`).join(', ');
-  const blocks = [
-    [
+  return blocks(
+    lines(
       preset
         ? `The shop is ${preset.title}${prefix}${schema} (preset ${preset.name}).`
         : 'The tables are those of no known shop system (see: review-sync init --list), or its user does not see all of them.',
@@ -90,20 +90,18 @@ function draw(report: InitReport, command: string, isBrand: boolean): string {
       variables.length > 0
         ? `Added to ${envFile}, which only you can read: ${variables.join(', ')}.`
         : `${envFile} has all that init would write.`,
-    ],
-    warnings,
-    findings.length > 0 ? ['shop', ...findingLines(findings)] : [],
-    nextSteps(report, isBrand),
-  ];
-  const drawn = blocks.map((lines) => lines.filter(Boolean).join('\n'));
-  return drawn.filter(Boolean).join('\n\n');
+    ),
+    lines(...warnings),
+    findings.length > 0 && lines('shop', ...findingLines(findings)),
+    lines('Next:', ...nextSteps(report, isBrand).map((step, index) => `  ${index + 1}. ${step}`)),
+  );
 }
 
 /** Not for a brand: the reference service reads the shop of .env. */
 const trial = ': for a trial that mails nobody, review-sync reference-service --products-from-shop prints them';
 
 function nextSteps({ preset, dir, toFillIn, envFile }: InitReport, isBrand: boolean): string[] {
-  const steps = [
+  return [
     preset
       ? `read ${dir}/README.md: what the queries read, and what they cannot see`
       : `put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}`,
@@ -112,5 +110,4 @@ function nextSteps({ preset, dir, toFillIn, envFile }: InitReport, isBrand: bool
     'review-sync sync reviews, then sync catalog',
     'review-sync sync orders --dry-run: who could be mailed; then review-sync sync orders',
   ];
-  return ['Next:', ...steps.map((step, index) => `  ${index + 1}. ${step}`)];
 }

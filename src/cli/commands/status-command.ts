@@ -5,7 +5,7 @@ import { isWhole } from '../../app/config.ts';
 import { type StatusReport, statusReport } from '../../app/status-report.ts';
 import { progressText, type StatusTable, statusNotes, statusTables } from '../../app/status-view.ts';
 import type { Context, Define, Report } from '../command.ts';
-import { table } from '../ui/table.ts';
+import { blocks, lines, table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
 
 export const define: Define = (commander, run) => {
@@ -28,12 +28,9 @@ const status = (context: Context): Promise<Report> =>
 function draw(report: StatusReport, issues: readonly Issue[]): string {
   const tables = Object.values(statusTables({ ...report, runs: report.runs.slice(0, 10) }));
   const progress = report.inProgress.map((one) => `${one.run.job}: ${progressText(one, report.at)}`);
-  return [drawIssues(issues), ...tables.map(drawSection), ...progress, ...statusNotes(report)].join('\n\n');
-}
-
-function drawIssues(issues: readonly Issue[]): string {
-  if (issues.length === 0) return 'All is well.';
-  return ['Issues:', ...issues.map(({ what, hint }) => `  ${what}\n    → ${hint}`)].join('\n');
+  const found = issues.map(({ what, hint }) => `  ${what}\n    → ${hint}`);
+  const head = found.length === 0 ? 'All is well.' : lines('Issues:', ...found);
+  return blocks(head, ...tables.map(drawSection), ...progress, ...statusNotes(report));
 }
 
 const drawSection = ({ title, head, rows, unknown = 'none' }: StatusTable): string =>

@@ -9,7 +9,7 @@ import { type Found, type Verification, verifyReviews } from '../../reviews/veri
 import { recount } from '../../warehouse/bi/recount.ts';
 import type { Context, Define, Report } from '../command.ts';
 import { comparedText } from '../ui/difference-text.ts';
-import { firstLines, table } from '../ui/table.ts';
+import { blocks, firstLines, table } from '../ui/table.ts';
 import { withSystems } from '../with-app.ts';
 
 type Options = { from?: string; to?: string; repair?: boolean };
@@ -62,14 +62,13 @@ async function runVerifyReviews(context: Context, { repair = false, ...days }: O
 function drawReviews(report: Verification, repair: boolean): string {
   const { differing, differences, unlisted, problems } = report;
   const columns = ['service', 'warehouse', 'missing', 'stale', 'extra'] as const;
-  const blocks = [
+  return blocks(
     table(columns, [columns.map((column) => formatCount(report[column]))]),
     unlisted > 0 && `${counted(unlisted, 'review')} in no list that the service knows: hidden, perhaps.`,
     firstLines(differences.map(sentence), differing),
     ...problems,
     conclusion(report, repair),
-  ];
-  return blocks.filter(Boolean).join('\n\n');
+  );
 }
 
 function sentence({ id, kind, fields, day }: Found): string {
@@ -126,7 +125,7 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
   const kept =
     `${counted(unmatched.subOrders, 'sub-order')} at the service without a line in the shop, kept, ` +
     `in ${counted(unmatched.orders, 'order')}: ${codesText(unmatched.codes, unmatched.orders)}. ${seeWhy}`;
-  const blocks = [
+  return blocks(
     `${counted(report.orders, 'order')} of the shop: ${sums}${more}.`,
     firstLines(report.differences.map(comparedText), differing),
     extra > 0 && `${counted(extra, 'pushed order')} left the shop: ${codesText(report.extraCodes, extra)}. ${why}`,
@@ -134,8 +133,7 @@ function drawOrders(report: OrderVerification, deletes: 'off' | 'send'): string 
     unmatched.subOrders > 0 && kept,
     waiting > 0 && `${counted(waiting, 'order')} with lines or a grade that wait until the service has them.`,
     orderConclusion(report),
-  ];
-  return blocks.filter(Boolean).join('\n\n');
+  );
 }
 
 const seeWhy = 'See why with: review-sync explain order <code>';

@@ -5,6 +5,7 @@ import type { OrdersForecast } from '../../orders/compare/forecast-orders.ts';
 import { isDifferent, type OrderDifference } from '../../orders/plan/plan-order.ts';
 import type { FieldDifference } from '../../orders/plan/same-value.ts';
 import type { Report } from '../command.ts';
+import { lines } from './table.ts';
 
 /** A value for a terminal. Long ones are cut: `--json` has them whole. */
 export function valueText(value: unknown): string {
@@ -24,7 +25,7 @@ export const comparisonLines = (difference: OrderDifference): string[] => [
 
 /** One order of several that were compared, with its differences below. */
 export function comparedText({ code, kind, reason, difference }: ComparedOrder): string {
-  const lines = difference ? differenceLines(difference) : [];
+  const fields = difference && kind !== 'missing' ? differenceLines(difference) : [];
   const same = 'no difference in what could be compared';
   const texts: Readonly<Record<typeof kind, string>> = {
     missing: 'the service does not have it',
@@ -34,8 +35,7 @@ export function comparedText({ code, kind, reason, difference }: ComparedOrder):
     'not compared': `could not be compared: ${reason}`,
     'dead letter': `cannot be sent: ${reason}`,
   };
-  const more = kind === 'missing' ? [] : lines.map((line) => `\n  ${line}`);
-  return `order ${code}: ${texts[kind]}${more.join('')}`;
+  return lines(`order ${code}: ${texts[kind]}`, ...fields.map((line) => `  ${line}`));
 }
 
 /** The differences of one order, a line each. */
@@ -81,7 +81,7 @@ function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrder
 export function drawForecast(forecast: OrdersForecast, contact: string, allowRemovals: boolean): Report {
   const { orders, toSend, toDelete, unchanged, requests, waitingLines, reachable, faulty, faults } = forecast;
   const more = faults.length - shownReasons;
-  const lines = [
+  const text = lines(
     `${counted(orders, 'order')}: ${formatCount(toSend)} to send, with about ${counted(requests, 'request')}; ` +
       `${counted(unchanged, 'other')} without a change.`,
     toDelete > 0 &&
@@ -96,8 +96,8 @@ export function drawForecast(forecast: OrdersForecast, contact: string, allowRem
     `The shop has an e-mail address or a phone number of ${counted(reachable, 'customer')} of the orders to send.`,
     contact,
     'Nothing was sent or written.',
-  ];
-  return { text: lines.filter(Boolean).join('\n'), json: forecast };
+  );
+  return { text, json: forecast };
 }
 
 const shownReasons = 5;
@@ -113,12 +113,12 @@ export function drawDiff(diff: BackfillDiff, limit: number): Report {
     `${count('not compared')} could not be compared`,
     `${count('dead letter')} cannot be sent and would become dead letters`,
   ];
-  const lines = [
+  const text = lines(
     ...orders.map(comparedText),
     `${counted(read, 'order')} read, ${formatCount(unchanged)} of them cost no request; ` +
       `${counted(orders.length, 'order')} looked at: ${summary.join(', ')}.`,
-    ...(isCut ? [`Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`] : []),
+    isCut && `Only the first ${counted(limit, 'order')} were looked at: there may be more (--limit).`,
     'Nothing was sent or written.',
-  ];
-  return { text: lines.join('\n'), json: diff, incomplete: count('not compared') > 0 };
+  );
+  return { text, json: diff, incomplete: count('not compared') > 0 };
 }

@@ -4,15 +4,7 @@ import type { ShownOrder, WireRequest } from '../../orders/compare/show-order.ts
 import { contactFields } from '../../orders/contact-rule.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../reviews/refresh/explain-review.ts';
 import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
-import { table } from './table.ts';
-
-/** Texts that are absent or empty are left out. */
-type Texts = readonly (string | undefined | false)[];
-
-/** A part of what is known of a record: sentences, then tables. */
-const part = (title: string, ...texts: Texts): string => [title, ...texts].filter(Boolean).join('\n');
-
-const joined = (parts: Texts): string => parts.filter(Boolean).join('\n\n');
+import { blocks, lines, type Texts, table } from './table.ts';
 
 /** Empty if it has no row. */
 const tableOf = (title: string, head: readonly string[], rows: readonly string[][]): string =>
@@ -39,23 +31,23 @@ type Known = Omit<ShownOrder, 'requests'>;
 
 /** What a push would send of one order, and why: the text of `preview`. */
 export const previewText = (order: ShownOrder): string =>
-  joined([shopPart(order), requestsPart(order), orderAtService(order), differencePart(order), 'Nothing was sent.']);
+  blocks(shopPart(order), requestsPart(order), orderAtService(order), differencePart(order), 'Nothing was sent.');
 
 /** The life of one order: the text of `explain`. */
 export const orderText = (order: Known): string =>
-  joined([
+  blocks(
     shopPart(order),
     pushedPart(order),
     orderAtService(order),
     deadLetterPart(order.deadLetters),
     differencePart(order),
-  ]);
+  );
 
 /** The shop's rows of one order, or why there are none. */
 function shopPart({ code, shop, fault }: Known): string {
-  if (!shop) return part('The shop', `The shop has no order ${code}.`);
+  if (!shop) return lines('The shop', `The shop has no order ${code}.`);
   const share = shareOfLines(shop);
-  return part(
+  return lines(
     'The shop',
     share !== undefined && `The lines add up to ${percent(share)} of total_price.`,
     fault && `It cannot be sent, and would be a dead letter: ${fault}`,
@@ -84,7 +76,7 @@ function requestsPart(order: ShownOrder): string {
   const because =
     'The order is or was too old (ORDER_CONTACT_MAX_AGE_DAYS), its created_at lies in the future, a backfill left it out ' +
     'before, or forget masked the order.';
-  return part(
+  return lines(
     title,
     ...requests.map(requestText),
     looksFirstFor !== undefined &&
@@ -98,16 +90,16 @@ function requestsPart(order: ShownOrder): string {
 const requestText = ({ method, path, body }: WireRequest): string =>
   body === undefined ? `${method} ${path}` : `${method} ${path}\n${JSON.stringify(body, null, 2)}`;
 
-function pushedPart({ link, lines }: Known): string {
-  if (!link) return part('Pushed', 'No push of it is remembered.');
+function pushedPart({ link, lines: pushed }: Known): string {
+  if (!link) return lines('Pushed', 'No push of it is remembered.');
   const contact = contactFields.some((field) => link.sentFields.includes(field)) ? 'with' : 'without';
   const at = link.pushedAt ? utc(link.pushedAt) : undefined;
-  const rows = lines.map((line) => [
+  const rows = pushed.map((line) => [
     line.lineCode,
     line.subOrderId === null ? 'being added' : String(line.subOrderId),
     valueText(line.content),
   ]);
-  return part(
+  return lines(
     'Pushed',
     at !== undefined && link.orderId === null
       ? `Never accepted by the service, last tried at ${at}.`
@@ -136,7 +128,7 @@ function servicePart(what: string, found: unknown, fault: string | undefined, ..
   const none = fault
     ? `The service could not be asked about the ${what}: ${fault}`
     : `The service has no such ${what}.`;
-  return part('The service', !found && none, ...tables);
+  return lines('The service', !found && none, ...tables);
 }
 
 function deadLetterPart(deadLetters: Known['deadLetters']): string {
@@ -148,28 +140,28 @@ function deadLetterPart(deadLetters: Known['deadLetters']): string {
     reason,
   ]);
   const head = ['id', 'kind', 'state', 'last failed', 'reason'];
-  return part('Dead letters', rows.length > 0 ? table(head, rows) : 'No dead letters.');
+  return lines('Dead letters', rows.length > 0 ? table(head, rows) : 'No dead letters.');
 }
 
 function differencePart({ service, difference }: Known): string {
   const nothing =
     'Nothing was compared: one end lacks the order, shows another one, could not be asked, or cannot be read.';
-  return part('Difference', ...(service && difference ? comparisonLines(difference) : [nothing]));
+  return lines('Difference', ...(service && difference ? comparisonLines(difference) : [nothing]));
 }
 
 /** The life of one review: the text of `explain`. */
 export function reviewText(review: ReviewExplanation): string {
   const { service, serviceFault, warehouse, windows, missed, deadLetters } = review;
   const rows = windows.map((one) => [one.axis, utc(one.startAt), utc(one.endAt), utc(one.startedAt), one.runId]);
-  return joined([
+  return blocks(
     servicePart('review', service, serviceFault, recordTable('The review', service ?? {})),
-    part('The warehouse', warehouse ? recordTable('The review', warehouse) : 'The warehouse has no such review.'),
-    part(
+    lines('The warehouse', warehouse ? recordTable('The review', warehouse) : 'The warehouse has no such review.'),
+    lines(
       'Windows that held its dates',
       missed && `Suspected gone: missed at ${utc(missed.at)} by ${missed.runId}.`,
       rows.length > 0 ? table(['axis', 'from', 'to', 'read at', 'run'], rows) : 'No recorded window holds its dates.',
     ),
     deadLetterPart(deadLetters),
-    part('Difference', reviewVerdict(review)),
-  ]);
+    lines('Difference', reviewVerdict(review)),
+  );
 }

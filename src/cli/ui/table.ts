@@ -33,6 +33,18 @@ export function firstLines(lines: readonly string[], all = lines.length): string
   return [...shown, ...(all > shown.length ? [`and ${formatCount(all - shown.length)} more`] : [])].join('\n');
 }
 
+/** Texts that are absent or empty are left out. */
+export type Texts = readonly (string | undefined | false)[];
+
+export const lines = (...texts: Texts): string => texts.filter(Boolean).join('\n');
+
+/** Texts with an empty line between. */
+export const blocks = (...texts: Texts): string => texts.filter(Boolean).join('\n\n');
+
+/** Empty if nothing is listed. */
+export const bulleted = (title: string, items: readonly string[]): string =>
+  items.length === 0 ? '' : lines(`${title}:`, ...items.map((item) => `- ${item}`));
+
 const marks = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
 
 /** What the doctor found, one block of lines a finding. */
