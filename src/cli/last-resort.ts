@@ -2,9 +2,6 @@ import { writeSync } from 'node:fs';
 import { describeError } from '../base/errors.ts';
 import { visible } from '../base/visible.ts';
 
-/** Exit status of Node when the program waits for something that can no longer come. */
-const nothingLeftToDo = 13;
-
 /**
  * Shows a fault of the program as a sentence instead of a stack trace. An error that was thrown outside of any work ends
  * the process with exit status 1, because nobody knows what it was doing; a worker's jobs go back to the queue.
@@ -17,7 +14,8 @@ export function explainFaults(): void {
     process.exit(1);
   });
   process.on('exit', (status) => {
-    if (status !== nothingLeftToDo) return;
+    // Node's own, if the program waits for something that can no longer come.
+    if (status !== 13) return;
     say('ended before its work was done', undefined);
     process.exitCode = 1;
   });

@@ -48,7 +48,8 @@ const status = await runProgram({
   isOneOutput: isOneFile(1, 2),
 });
 // A pipe takes 64 KiB at a time, and exit drops what it has not taken yet.
-await Promise.all([process.stdout, process.stderr].map(untilWritten));
+for (const stream of [process.stdout, process.stderr])
+  await new Promise<void>((resolve) => void stream.write('', () => resolve()));
 if (unwritten) process.stderr.write(`The output could not be written: ${unwritten.message}\n`);
 // What is left open after a failure must not keep the process from ending.
 process.exit(unwritten ? 1 : status);
@@ -61,8 +62,4 @@ function isOneFile(one: number, other: number): boolean {
   } catch {
     return false;
   }
-}
-
-function untilWritten(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => void stream.write('', () => resolve()));
 }

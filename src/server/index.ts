@@ -53,12 +53,19 @@ export async function startServer(
   });
   try {
     const url = await server.listen({ host: deployment.host, port });
-    return { url, close: () => closeWithin(graceMs, server) };
+    return {
+      url,
+      async close() {
+        // Node ignores the timeouts of a server that closes: a client that keeps its request unfinished would hold it.
+        const timer = setTimeout(() => server.server.closeAllConnections(), graceMs);
+        await server.close().finally(() => clearTimeout(timer));
+      },
+    };
   } catch (error) {
     await server.close();
-    const reason = describeError(error);
-    throw new ReviewSyncError('listen', `Cannot listen on ${deployment.host}:${port}: ${reason}`, {
-      hint: `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free, from 1024 on if this user is not root.`,
+    const hint = `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free, from 1024 on if this user is not root.`;
+    throw new ReviewSyncError('listen', `Cannot listen on ${deployment.host}:${port}: ${describeError(error)}`, {
+      hint,
     });
   }
 }
@@ -95,12 +102,6 @@ function limitRequests(server: FastifyInstance): void {
   });
 }
 
-/** Node ignores the timeouts of a server that closes: a client that keeps its request unfinished would hold it. */
-async function closeWithin(ms: number, server: FastifyInstance): Promise<void> {
-  const timer = setTimeout(() => server.server.closeAllConnections(), ms);
-  await server.close().finally(() => clearTimeout(timer));
-}
-
 /** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */
 function handleErrors(server: FastifyInstance, log: Logger): void {
   const logFailed = onceAMinute(log, 'a request failed');
@@ -120,20 +121,17 @@ function handleErrors(server: FastifyInstance, log: Logger): void {
 function healthRoutes(server: FastifyInstance, { all }: Served): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
   // A look takes a connection of the webhooks, so all who ask within a second share one.
-  const look = async () => {
+  const ready = cached(async () => {
     const [measured] = all();
     if (!measured) throw new Error('no brand is open');
     await measured.app.warehouse.pool.query('select 1');
-  };
-  const ready = cached(look, 1000);
-  server.get('/readyz', async (_request, reply) => {
-    try {
-      await ready();
-      return { status: 'ok' };
-    } catch {
-      return reply.status(503).send({ status: 'the warehouse does not respond' });
-    }
-  });
+  }, 1000);
+  server.get('/readyz', (_request, reply) =>
+    ready().then(
+      () => ({ status: 'ok' }),
+      () => reply.status(503).send({ status: 'the warehouse does not respond' }),
+    ),
+  );
 }
 
 /**
@@ -150,9 +148,8 @@ function metricsRoute(server: FastifyInstance, { deployment, log, all }: Served)
   const warnWrongToken = wrongTokenWarning(log, '/metrics');
   server.get('/metrics', async (request, reply) => {
     if (token === undefined && (isForwarded(request) || !isLoopback(request.hostname))) {
-      return reply
-        .status(403)
-        .send({ error: 'metrics behind a proxy or another name than localhost need STATUS_TOKEN' });
+      const error = 'metrics behind a proxy or another name than localhost need STATUS_TOKEN';
+      return reply.status(403).send({ error });
     }
     if (token !== undefined && !hasToken(request, token, warnWrongToken)) {
       return reply.status(401).header('www-authenticate', 'Bearer').send({ error: 'STATUS_TOKEN is required' });

@@ -30,16 +30,17 @@ export function statusRoutes(parent: FastifyInstance, served: Served): void {
   if (token === undefined) return;
   const warnWrongToken = wrongTokenWarning(served.log, 'the status page');
   parent.register(async (server) => {
-    server.addHook('onRequest', async (request, reply) =>
-      hasToken(request, token, warnWrongToken) ? undefined : challenge(reply),
-    );
+    server.addHook('onRequest', async (request, reply) => {
+      if (hasToken(request, token, warnWrongToken)) return undefined;
+      const text = 'The password is STATUS_TOKEN; the user may be anything.';
+      return reply.status(401).header('www-authenticate', 'Basic realm="review-sync", charset="UTF-8"').send(text);
+    });
     server.get<{ Querystring: { brand?: string } }>('/', { errorHandler: sendUnavailable }, async (request, reply) => {
       const all = served.all();
       const { brand } = request.query;
       const measured = brandsDir === undefined ? all[0] : all.find(({ app }) => app.config.brand === brand);
-      if (!measured)
-        return send(reply, brandsPage([...(await Promise.all(all.map(summaryOf))), ...served.notServed()]));
-      return send(reply, statusPage(await measured.reports.get(), measured.app.config.brand));
+      if (measured) return send(reply, statusPage(await measured.reports.get(), measured.app.config.brand));
+      return send(reply, brandsPage([...(await Promise.all(all.map(summaryOf))), ...served.notServed()]));
     });
     await server.register(async (board) => {
       board.addHook('onSend', async (_request, reply, payload) => {
@@ -62,29 +63,18 @@ export function statusRoutes(parent: FastifyInstance, served: Served): void {
 }
 
 /** What the page says of a brand among others. */
-async function summaryOf({ app, reports }: MeasuredApp): Promise<BrandSummary> {
-  const brand = app.config.brand ?? '';
+async function summaryOf({ app: { config }, reports }: MeasuredApp): Promise<BrandSummary> {
+  const { brand = '' } = config;
   return reports.get().then(
     (report) => ({ brand, issues: issuesOf(report).length }),
     (error: unknown) => ({ brand, error: describeError(error) }),
   );
 }
 
-async function queuesOf({ app, reports }: MeasuredApp) {
-  // A brand whose warehouse cannot be read has no runs to show.
-  const runs = await reports.get().then(
-    (report) => report.inProgress,
-    (error: unknown) => {
-      if (app.config.brand === undefined) throw error;
-      return [];
-    },
-  );
-  return [app.queues.scheduled, ...(await Promise.all(runs.map(({ run }) => app.queues.ofRun(run.id))))];
-}
-
-function challenge(reply: FastifyReply): FastifyReply {
-  const text = 'The password is STATUS_TOKEN; the user may be anything.';
-  return reply.status(401).header('www-authenticate', 'Basic realm="review-sync", charset="UTF-8"').send(text);
+async function queuesOf({ app: { queues }, reports }: MeasuredApp) {
+  // If the warehouse cannot be read, there are no runs to show.
+  const runs = (await reports.get().catch(() => undefined))?.inProgress ?? [];
+  return [queues.scheduled, ...(await Promise.all(runs.map(({ run }) => queues.ofRun(run.id))))];
 }
 
 /** Shows the error of the database: it names no customer, and the reader has the token. */

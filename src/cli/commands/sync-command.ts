@@ -96,10 +96,7 @@ async function announceContact(context: Context, app: Systems): Promise<void> {
 /** Two runs, one after the other, each with an App of its own: what stops the first does not stop the second. */
 async function reconcile(context: Context, allowRemovals: boolean): Promise<Report> {
   const reports: [name: string, report: RunReport][] = [];
-  for (const [name, job] of [
-    ['reviews', reconcileReviews],
-    ['orders', rescanOrders],
-  ] as const) {
+  for (const [name, job] of Object.entries({ reviews: reconcileReviews, orders: rescanOrders })) {
     const report = await withApp(context, { label: `sync reconcile: ${name}`, unit: 'steps' }, (app, progress) =>
       runAndDraw(context, progress, app, { job, asked: { allowRemovals } }).catch((error: unknown): RunReport => {
         if (context.signal.aborted) throw error;
@@ -108,10 +105,6 @@ async function reconcile(context: Context, allowRemovals: boolean): Promise<Repo
     );
     reports.push([name, report]);
   }
-  return drawReconcile(reports);
-}
-
-function drawReconcile(reports: readonly [name: string, report: RunReport][]): Report {
   const unfinished = reports.map(([, report]) => report).filter(({ outcome }) => outcome !== 'done');
   const errors = unfinished.flatMap(({ error }) => error ?? []);
   const json = {

@@ -43,19 +43,16 @@ export const orderText = (order: Known): string =>
     differencePart(order),
   );
 
-/** The shop's rows of one order, or why there are none. */
 function shopPart({ code, shop, fault }: Known): string {
   if (!shop) return lines('The shop', `The shop has no order ${code}.`);
   const share = shareOfLines(shop);
+  const rows = shop.lines.map(({ order_code: _, ...line }) => line);
   return lines(
     'The shop',
     share !== undefined && `The lines add up to ${percent(share)} of total_price.`,
     fault && `It cannot be sent, and would be a dead letter: ${fault}`,
     recordTable('The order', shop.order),
-    recordsTable(
-      'Lines',
-      shop.lines.map(({ order_code: _, ...line }) => line),
-    ),
+    recordsTable('Lines', rows),
   );
 }
 
@@ -114,16 +111,10 @@ function orderAtService({ service, lookupFault }: Known): string {
   const shown = subOrders.map(({ id, product_id, price, status, reviews_count, updated_at }) => {
     return { id, product_id, cents: price?.cents, status, reviews_count, updated_at };
   });
-  return servicePart(
-    'order',
-    service,
-    lookupFault,
-    recordTable('The order', fields),
-    recordsTable('Sub-orders', shown),
-  );
+  const tables = [recordTable('The order', fields), recordsTable('Sub-orders', shown)];
+  return servicePart('order', service, lookupFault, ...tables);
 }
 
-/** What the service has of a record, or why that is not known. */
 function servicePart(what: string, found: unknown, fault: string | undefined, ...tables: Texts): string {
   const none = fault
     ? `The service could not be asked about the ${what}: ${fault}`
@@ -145,7 +136,7 @@ function deadLetterPart(deadLetters: Known['deadLetters']): string {
 
 function differencePart({ service, difference }: Known): string {
   const nothing =
-    'Nothing was compared: one end lacks the order, shows another one, could not be asked, or cannot be read.';
+    'Nothing was compared: one end lacks the order, shows another, could not be asked, or cannot be read.';
   return lines('Difference', ...(service && difference ? comparisonLines(difference) : [nothing]));
 }
 

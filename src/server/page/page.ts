@@ -60,8 +60,7 @@ export function unavailablePage(reason: string): string {
   const body = html`<p>${reason}</p>
 <p>Run <code>review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends
 webhooks again, and the next run continues where the last one stopped.</p>`;
-  const main = section('unavailable', 'The status cannot be read', body);
-  return layout('not available', main);
+  return layout('not available', section('unavailable', 'The status cannot be read', body));
 }
 
 export type BrandSummary = { brand: string; issues: number } | { brand: string; error: string };
@@ -72,10 +71,8 @@ export function brandsPage(all: readonly BrandSummary[]): string {
     html`<a href="/?brand=${one.brand}">${one.brand}</a>`,
     'error' in one ? one.error : one.issues === 0 ? 'all is well' : counted(one.issues, 'issue'),
   ]);
-  return layout(
-    'brands',
-    section('brands', 'Brands', statusTable({ title: 'Brands', head: ['Brand', 'State'], rows })),
-  );
+  const table = statusTable({ title: 'Brands', head: ['Brand', 'State'], rows });
+  return layout('brands', section('brands', 'Brands', table));
 }
 
 type Subject = { flow: 'orders' | 'reviews'; noun: string; sum: (n: number) => string };
