@@ -1,4 +1,4 @@
-import type { AnyRunJob } from '../src/runs/job.ts';
+import type { AnyRunJob } from '../src/runs/define-run.ts';
 import { backfillOrders } from './backfill-orders.ts';
 import { backfillReviews } from './backfill-reviews.ts';
 import { reconcileReviews } from './reconcile-reviews.ts';

@@ -5,7 +5,7 @@ import { contactPolicy } from '../src/orders/contact-rule.ts';
 import { slicesOf } from '../src/orders/limits.ts';
 import { pushOrders } from '../src/orders/push/push-orders.ts';
 import type { Batch } from '../src/orders/select/orders-by-day.ts';
-import type { StepJob } from '../src/runs/job.ts';
+import type { StepJob } from '../src/runs/define-run.ts';
 import { parsePayload } from './payload.ts';
 
 /** Keys only: what the step may do with these orders stands in the row of its run. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { reviewDeps } from '../src/app/deps.ts';
 import { readWindow } from '../src/reviews/read/read-window.ts';
-import type { StepJob } from '../src/runs/job.ts';
+import type { StepJob } from '../src/runs/define-run.ts';
 import { recount } from '../src/warehouse/bi/recount.ts';
 import { axes } from '../src/warehouse/reviews/coverage.ts';
 import { parsePayload } from './payload.ts';

@@ -1,8 +1,7 @@
 import { orderDeps } from '../src/app/deps.ts';
 import { addCounts } from '../src/base/counts.ts';
 import { learnFromOrders, syncCategories, syncUserGrades } from '../src/orders/catalog/sync-catalog.ts';
-import { defineRun } from '../src/runs/define-run.ts';
-import type { StepJob } from '../src/runs/job.ts';
+import { defineRun, type StepJob } from '../src/runs/define-run.ts';
 
 /** Step: all categories and member grades, few enough in any shop for one; and the products that lines wait for. */
 const pushCatalog: StepJob<Record<string, never>> = {

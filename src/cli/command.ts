@@ -18,7 +18,6 @@ export type Terminal = {
   say(line: string): void;
   /** Replaces the last line of a terminal, cut to its width, and stays in it: `say('')` ends the line and leaves it. */
   draw(line: string): void;
-  /** Whether standard error is a terminal, on which a bar can be drawn. */
   isTerminal: boolean;
 };
 
@@ -36,7 +35,6 @@ export type Context = {
   environment: Environment;
   /** The brand of the command; undefined without BRANDS_DIR, and if the command serves all brands. */
   brand: string | undefined;
-  /** No other brand follows. */
   isLast: boolean;
   /** The brands to serve; without BRANDS_DIR one without a name. Reads the files again. */
   brands(): Brand[];
@@ -48,7 +46,6 @@ export type Reach = 'each' | 'one' | 'all';
 /** The work of a command for one brand. Without a report, it has said what there is to say. */
 export type Work = (context: Context) => Promise<Report | undefined>;
 
-/** Adds arguments, options and examples, and says what to run. */
 export type Define = (commander: Commander, run: (work: Work, reach?: Reach) => Promise<void>) => void;
 
 export type Traits = {

@@ -15,11 +15,9 @@ export type Surroundings = {
   args: readonly string[];
   /** Reads the environment, with .env beneath it; may throw a UsageError. A command reads it, `--help` does not. */
   readEnvironment(): Environment;
-  /** Aborted to end the command cleanly. */
   signal: AbortSignal;
   writeOut(text: string): void;
   writeError(text: string): void;
-  /** Whether standard error is a terminal, on which a bar can be drawn. */
   isTerminal: boolean;
   /** Whether both outputs end in the same place, such as one terminal or one log. */
   isOneOutput?: boolean;

@@ -35,7 +35,6 @@ const servedAlone = (measured: MeasuredApp): Served => ({
   idsOfOthers: () => [],
 });
 
-/** How often the files of the brands are read again, in milliseconds. */
 const lookEveryMs = 10_000;
 
 /** How long start and close wait for brands to open, in milliseconds. A brand that does not open must not hold the others. */
@@ -83,7 +82,6 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
   const folderOutage = openOutage(log, 'folder of the brands');
   let isClosing = false;
 
-  /** Logs why a brand cannot be served, once for each reason. */
   function sayFault(brand: string, error: unknown): void {
     const why = describeWithHint(error);
     if (faults.get(brand) !== why) log.error({ brand, error: why }, 'the brand cannot be served; trying again');

@@ -3,7 +3,7 @@ import { requireSameShop } from '../app/require-same-shop.ts';
 import { mayDo } from '../app/run-rights.ts';
 import { countsText } from '../app/status-view.ts';
 import { UsageError } from '../base/errors.ts';
-import type { AnyRunJob, RunReport } from '../runs/job.ts';
+import type { AnyRunJob, RunReport } from '../runs/define-run.ts';
 import { type Following, runToEnd } from '../runs/run-to-end.ts';
 import { type RunRequest, startRun } from '../runs/start-run.ts';
 import { openWarehouse, type Warehouse } from '../warehouse/index.ts';
@@ -92,7 +92,6 @@ export async function startOnly(app: App, request: RunRequest): Promise<Report> 
   return { text, json: { run: id, joined } };
 }
 
-/** Draws the report of a run, in the same way for every command. */
 export function drawRun(title: string, report: RunReport): Report {
   const counts = countsText(report.counts);
   const summary =

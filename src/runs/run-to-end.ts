@@ -5,8 +5,8 @@ import { IncompleteError, ReviewSyncError } from '../base/errors.ts';
 import { sleep } from '../base/timeout.ts';
 import { queueProblem } from '../queue/worker.ts';
 import { findRun, noteAttended, type Run } from '../warehouse/runs/runs.ts';
+import type { RunReport } from './define-run.ts';
 import { endInterrupted } from './end-run.ts';
-import type { RunReport } from './job.ts';
 import { startRunWorker } from './run-worker.ts';
 import { type RunRequest, startRun } from './start-run.ts';
 

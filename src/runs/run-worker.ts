@@ -15,7 +15,7 @@ import {
   WaitingChildrenError,
 } from '../queue/worker.ts';
 import { findRun, noteLeft, type Run } from '../warehouse/runs/runs.ts';
-import { type AnyRunJob, named, type StepJob } from './job.ts';
+import { type AnyRunJob, named, type StepJob } from './define-run.ts';
 import { type HeldRun, type StepData, takeRun } from './stages.ts';
 import { openRunSeats, openStepSlots, type RunSeats, type StepSlots } from './step-slots.ts';
 
@@ -30,7 +30,6 @@ export type RunWorkerOptions = Pick<TakeOptions, 'onRetry'> & {
   runsToCarryOut(): Promise<readonly OpenRun[]>;
   /** Seats that all brands of this process share; default: as many as one brand has. */
   seats?: RunSeats | undefined;
-  /** Milliseconds from one look to the next. */
   everyMs?: number | undefined;
   /** Starts the runs that are due by their schedule, until closed. Absent: this process starts none. */
   takeDue?: (taking: TakeOptions) => Promise<JobTaker>;
@@ -138,7 +137,6 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
       for (const [runId, one] of carried) if (!open.some(({ id }) => id === runId)) letGo(runId, one);
       for (const run of open) if (!carried.has(run.id)) await carry(run);
     },
-    /** Takes no more jobs, and waits for those in hand. */
     async close(): Promise<void> {
       const closing = [...carried].map(async ([runId, { taker }]) => {
         await taker.close().finally(() => seats.leave());

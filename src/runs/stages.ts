@@ -4,12 +4,11 @@ import { describeWithHint } from '../base/errors.ts';
 import { isTransient } from '../base/lost-connections.ts';
 import { type QueueJob, UnrecoverableError, WaitingChildrenError } from '../queue/worker.ts';
 import { findRun, finishRun, type Run } from '../warehouse/runs/runs.ts';
-import type { AnyRunJob } from './job.ts';
+import type { AnyRunJob } from './define-run.ts';
 
 /** Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them. */
 export type RunData = { stage?: undefined } | AddingRun | (PlannedRun & { stage: 'waiting' });
 
-/** `steps`: the payloads of the batch that is being added. */
 type AddingRun = PlannedRun & { stage: 'adding'; steps: unknown[] };
 
 type PlannedRun = {
@@ -116,5 +115,4 @@ async function addSteps(held: HeldRun, { steps, ...data }: AddingRun): Promise<f
   return writeDown(held, { ...data, stage: 'waiting' });
 }
 
-/** Whether the queue will not try the job again when it fails now. */
 const isLastAttempt = (job: QueueJob) => job.attemptsMade + 1 >= (job.opts.attempts ?? 1);

@@ -3,10 +3,9 @@ import type { App } from '../app/app.ts';
 import { differingSystems, ownRights, systemsOf } from '../app/run-rights.ts';
 import { ReviewSyncError } from '../base/errors.ts';
 import { beginRun, type NewRun, openRuns, type Run, type RunRights, unattendedRuns } from '../warehouse/runs/runs.ts';
+import type { AnyRunJob } from './define-run.ts';
 import { endLostRuns, endRun } from './end-run.ts';
-import type { AnyRunJob } from './job.ts';
 
-/** A run that a person starts. */
 export type RunRequest = {
   job: AnyRunJob;
   /** What the person asked for beyond the settings of this process. */

@@ -6,7 +6,7 @@ import { withTimeout } from '../base/timeout.ts';
 import type { Schedule } from '../queue/schedules.ts';
 import { type DueTaker, takeJobs } from '../queue/worker.ts';
 import { noteAttended, openRuns, type Run } from '../warehouse/runs/runs.ts';
-import type { AnyRunJob } from './job.ts';
+import type { AnyRunJob } from './define-run.ts';
 import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run-worker.ts';
 import { startDueRun } from './start-run.ts';
 import type { RunSeats } from './step-slots.ts';

@@ -33,7 +33,6 @@ export function onceAMinute(log: Logger, message: string): (fields: object) => v
   };
 }
 
-/** @param what the path, as an operator names it. */
 export function wrongTokenWarning(log: Logger, what: string): () => void {
   const warn = onceAMinute(log, 'a request had a wrong token');
   return () => warn({ what });

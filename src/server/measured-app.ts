@@ -38,7 +38,6 @@ export function sayLockWaits(warehouseUrl: string, log: Logger, opened: AsyncDis
   opened.defer(() => watching.close());
 }
 
-/** What a server shows and takes in. */
 export type Served = {
   deployment: Deployment;
   log: Logger;

@@ -62,7 +62,6 @@ export function statusRoutes(parent: FastifyInstance, served: Served): void {
   });
 }
 
-/** What the page says of a brand among others. */
 async function summaryOf({ app: { config }, reports }: MeasuredApp): Promise<BrandSummary> {
   const { brand = '' } = config;
   return reports.get().then(

@@ -6,7 +6,7 @@ import { openOutage } from '../../src/base/outage.ts';
 import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues, type Queues } from '../../src/queue/index.ts';
 import { openDueTaker } from '../../src/queue/worker.ts';
-import type { AnyRunJob } from '../../src/runs/job.ts';
+import type { AnyRunJob } from '../../src/runs/define-run.ts';
 import { type RunWorkerOptions, startRunWorker } from '../../src/runs/run-worker.ts';
 import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
 import { until } from './cli.ts';

@@ -7,7 +7,7 @@ import { ownRights, systemsOf } from '../../src/app/run-rights.ts';
 import type { Counts } from '../../src/base/counts.ts';
 import { describeWithHint } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
-import type { AnyRunJob, RunReport } from '../../src/runs/job.ts';
+import type { AnyRunJob, RunReport } from '../../src/runs/define-run.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';

@@ -43,7 +43,7 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from '../../src/review-api/index.ts';
-import { named } from '../../src/runs/job.ts';
+import { named } from '../../src/runs/define-run.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 import { orderLink, usualRights } from '../harness/sync-orders.ts';
 

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { backfillOrders } from '../../jobs/backfill-orders.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
-import type { AnyRunJob } from '../../src/runs/job.ts';
+import type { AnyRunJob } from '../../src/runs/define-run.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
 import {

@@ -5,7 +5,7 @@ import { syncCatalog } from '../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
 import { syncReviews } from '../../jobs/sync-reviews.ts';
 import { differingSystems, ownRights, systemsOf } from '../../src/app/run-rights.ts';
-import type { AnyRunJob } from '../../src/runs/job.ts';
+import type { AnyRunJob } from '../../src/runs/define-run.ts';
 import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { startWorker } from '../../src/runs/start-worker.ts';

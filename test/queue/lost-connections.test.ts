@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { patchWorker } from '../../src/queue/bullmq-patch.ts';
 import { withRedis } from '../../src/queue/connection.ts';
 import { openQueues } from '../../src/queue/index.ts';
-import type { RunJob } from '../../src/runs/job.ts';
+import type { RunJob } from '../../src/runs/define-run.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { startTcpProxy } from '../harness/proxy.ts';

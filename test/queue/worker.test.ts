@@ -5,7 +5,7 @@ import { IncompleteError, ReviewSyncError } from '../../src/base/errors.ts';
 import { openLog } from '../../src/base/log.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import { takeJobs } from '../../src/queue/worker.ts';
-import type { RunJob, StepsEnd } from '../../src/runs/job.ts';
+import type { RunJob, StepsEnd } from '../../src/runs/define-run.ts';
 import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { until } from '../harness/cli.ts';

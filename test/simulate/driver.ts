@@ -4,7 +4,7 @@ import type { Counts } from '../../src/base/counts.ts';
 import { describeWithHint, IncompleteError } from '../../src/base/errors.ts';
 import { isTransient } from '../../src/base/lost-connections.ts';
 import type { Queues } from '../../src/queue/index.ts';
-import { type AnyRunJob, named, type RunReport } from '../../src/runs/job.ts';
+import { type AnyRunJob, named, type RunReport } from '../../src/runs/define-run.ts';
 import { endOf } from '../../src/runs/run-to-end.ts';
 import { findRun, finishRun, type RunRights } from '../../src/warehouse/runs/runs.ts';
 import type { Opened } from './process.ts';

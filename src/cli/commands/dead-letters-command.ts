@@ -2,7 +2,7 @@ import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { requireKnown, retryDeadLetters } from '../../app/retry-dead-letters.ts';
 import { utc } from '../../app/status-view.ts';
 import { counted } from '../../base/counts.ts';
-import type { RunReport } from '../../runs/job.ts';
+import type { RunReport } from '../../runs/define-run.ts';
 import { discardDeadLetters, groupDeadLetters, payloadOf } from '../../warehouse/dead-letters.ts';
 import { numberOf } from '../arguments.ts';
 import type { Context, Define, Report } from '../command.ts';
@@ -66,7 +66,6 @@ const discard = (context: Context, ids: number[]): Promise<Report> =>
     return { text: `${discarded} of ${ids.length} discarded.`, json: { discarded } };
   });
 
-/** Retries all that are open, or those of the records of `ids`. */
 const retry = (context: Context, ids: number[]): Promise<Report> =>
   withApp(context, { label: 'retry', unit: 'parts' }, async (app, progress) => {
     let catalog: RunReport | undefined;

@@ -11,7 +11,7 @@ import { wholeNumber } from '../../app/config.ts';
 import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
-import type { AnyRunJob, RunReport } from '../../runs/job.ts';
+import type { AnyRunJob, RunReport } from '../../runs/define-run.ts';
 import { startWorker } from '../../runs/start-worker.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';

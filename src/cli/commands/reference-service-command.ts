@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { number, readShopConfig, wholeNumber } from '../../app/config.ts';
+import { number, readShopConfig, timeZone, wholeNumber } from '../../app/config.ts';
 import { counted } from '../../base/counts.ts';
 import { describeError, UsageError } from '../../base/errors.ts';
-import { isTimeZone } from '../../base/time/span.ts';
 import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
 import { startEmbeddedDatabase } from '../../sandbox/embedded-postgres/index.ts';
 import { keptSecret, randomSecret } from '../../sandbox/embedded-postgres/password.ts';
@@ -35,7 +34,7 @@ export const define: Define = (commander, run) => {
     .option('--products-from-shop', 'begin with a made-up review of each product that the shop queries show')
     .option('--client-id <id>', 'accepted client id', 'demo')
     .option('--client-secret <secret>', 'accepted client secret (default: a random one, kept beside its data)')
-    .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', 'Asia/Seoul')
+    .option('--time-zone <zone>', 'IANA zone in which dates without offset are read', optionOf(timeZone), 'Asia/Seoul')
     .option('--latency <ms>', 'wait before each response', optionOf(number(0, 600_000)), 0)
     .option('--fail-rate <0..1>', 'share of requests that fail or lose their response', optionOf(number(0, 1)), 0)
     .option('--rate-limit <n>', 'requests per second before 429', optionOf(number(0.01, 1_000_000)))
@@ -44,11 +43,6 @@ export const define: Define = (commander, run) => {
 };
 
 async function serve(context: Context, options: Options): Promise<undefined> {
-  if (!isTimeZone(options.timeZone)) {
-    throw new UsageError(
-      `--time-zone is ${JSON.stringify(options.timeZone)}, expected an IANA zone such as Asia/Seoul`,
-    );
-  }
   await using opened = new AsyncDisposableStack();
   const codes = options.productsFromShop ? await productsOfShop(context) : [];
   const own = options.databaseUrl === undefined ? await embedded(options, opened) : undefined;

@@ -12,7 +12,7 @@ import { secondOf } from '../../base/time/span.ts';
 import { sleep } from '../../base/timeout.ts';
 import { forecastOrders } from '../../orders/compare/forecast-orders.ts';
 import { ordersByCreation } from '../../orders/select/orders-by-day.ts';
-import type { RunReport } from '../../runs/job.ts';
+import type { RunReport } from '../../runs/define-run.ts';
 import { readCursor } from '../../warehouse/runs/cursors.ts';
 import type { Context, Define, Report } from '../command.ts';
 import { drawForecast } from '../ui/difference-text.ts';
@@ -59,7 +59,6 @@ async function runSyncOrders(context: Context, { allowRemovals = false, dryRun }
   });
 }
 
-/** What a regular run would send of these orders. */
 const forecastOf = (
   { signal }: Context,
   app: Systems,

@@ -38,7 +38,6 @@ export function comparedText({ code, kind, reason, difference }: ComparedOrder):
   return lines(`order ${code}: ${texts[kind]}`, ...fields.map((line) => `  ${line}`));
 }
 
-/** The differences of one order, a line each. */
 function differenceLines({ isDeletion, fields, subOrders }: OrderDifference): string[] {
   if (isDeletion) return ['the shop has deleted the order; a push deletes it at the service'];
   const { matched, create, remove, keep } = subOrders;
@@ -102,7 +101,6 @@ export function drawForecast(forecast: OrdersForecast, contact: string, allowRem
 
 const shownReasons = 5;
 
-/** What a backfill would change, an order after the other. */
 export function drawDiff(diff: BackfillDiff, limit: number): Report {
   const { read, unchanged, orders, isCut } = diff;
   const count = (kind: ComparedOrder['kind']) => orders.filter((order) => order.kind === kind).length;

@@ -4,7 +4,6 @@ import type { Terminal } from '../command.ts';
 
 export type Progress = ReturnType<typeof openProgress>;
 
-/** Minimum time between lines of a log. */
 export const lineEveryMs = 2000;
 
 /** While a service is down, many requests wait: a wait is said if it ends so much later than the last one that was said. */
@@ -17,7 +16,6 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
   let isDrawn = false;
   let wait = { text: '', untilMs: Number.NEGATIVE_INFINITY };
   return {
-    /** @param note totals so far. */
     update(done: number, total: number | undefined, note = ''): void {
       if (total === 0) return;
       const text = stateOf(done, total, unit) + (note && ` · ${note}`);
@@ -33,7 +31,6 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       written = { text, atMs: now() };
       terminal.say(`${label}: ${text} · ${time}`);
     },
-    /** Says the reason of a wait, and its end if that is known. */
     wait(reason: string, untilMs?: number): void {
       const until = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString().slice(11, 19)} UTC`;
       const next = { text: `waiting${until}: ${reason}`, untilMs: untilMs ?? now() };
@@ -55,7 +52,6 @@ function stateOf(done: number, total: number | undefined, unit: string): string 
   return done === 0 ? 'planning' : `${done} ${unit}`;
 }
 
-/** The time so far, the rate, and how long the rest takes at that rate. */
 function timeOf(done: number, total: number | undefined, tookMs: number): string {
   const rate = done > 0 ? `, ${formatCount(Math.round((done * 60_000) / Math.max(1, tookMs)))}/min` : '';
   const leftMs = done > 0 && total !== undefined ? ((total - done) * tookMs) / done : 0;

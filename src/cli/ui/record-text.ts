@@ -6,7 +6,6 @@ import { type ReviewExplanation, reviewVerdict } from '../../reviews/refresh/exp
 import { comparisonLines, isEmpty, valueText } from './difference-text.ts';
 import { blocks, lines, type Texts, table } from './table.ts';
 
-/** Empty if it has no row. */
 const tableOf = (title: string, head: readonly string[], rows: readonly string[][]): string =>
   rows.length === 0 ? '' : `${title}:\n${table(head, rows)}`;
 

@@ -41,7 +41,6 @@ export const lines = (...texts: Texts): string => texts.filter(Boolean).join('\n
 /** Texts with an empty line between. */
 export const blocks = (...texts: Texts): string => texts.filter(Boolean).join('\n\n');
 
-/** Empty if nothing is listed. */
 export const bulleted = (title: string, items: readonly string[]): string =>
   items.length === 0 ? '' : lines(`${title}:`, ...items.map((item) => `- ${item}`));
 

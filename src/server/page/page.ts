@@ -6,7 +6,6 @@ import { counted, formatCount } from '../../base/counts.ts';
 import type { DayCoverage } from '../../warehouse/reviews/coverage.ts';
 import { type Html, html, layout, section, statusTable } from './html.ts';
 
-/** The status page: a format of the report. */
 export function statusPage(report: StatusReport, brand?: string): string {
   const issues = issuesOf(report);
   const title = issues.length === 0 ? 'all is well' : counted(issues.length, 'issue');
@@ -31,7 +30,6 @@ function issueList(found: readonly Issue[]): Html {
   )}</ul>`;
 }
 
-/** The runs in progress: how far they are, how fast, and for how long still. */
 export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
   if (runs.length === 0) return html`<p>No run is in progress.</p>`;
   const bar = ({ run, steps }: RunInProgress) =>
@@ -65,7 +63,6 @@ webhooks again, and the next run continues where the last one stopped.</p>`;
 
 export type BrandSummary = { brand: string; issues: number } | { brand: string; error: string };
 
-/** All brands, each with a link to its status. */
 export function brandsPage(all: readonly BrandSummary[]): string {
   const rows = all.map((one) => [
     html`<a href="/?brand=${one.brand}">${one.brand}</a>`,
