@@ -11,7 +11,7 @@ import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
 import { pageOfOne } from '../read/check-page.ts';
 import { readSpans } from '../read/read-window.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-import { planWindows, type Window } from '../windows.ts';
+import { planWindows } from '../windows.ts';
 import { confirmDeleted } from './confirm-deleted.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {
@@ -38,6 +38,7 @@ export type Verification = typeof none & {
   problems: string[];
 };
 
+/** Windows that are compared at a time. */
 const comparedAtATime = 4;
 /** Differences that a verification lists one by one. A warehouse that lacks everything has a million. */
 const listedAtMost = 1000;
@@ -57,7 +58,7 @@ export async function verifyReviews(
   range: DayRange,
   { repair }: { repair: boolean },
 ): Promise<Verification> {
-  const { warehouse, askedAtMost = 20_000 } = deps;
+  const { warehouse, askedAtMost = 20_000, timeZone } = deps;
   const span = spanOf(range, deps, await allReviews(deps));
   const how = { repair, since: await warehouseNow(warehouse.db) };
   const windows = span ? planWindows('created', span) : [];
@@ -67,25 +68,29 @@ export async function verifyReviews(
   let missed = 0;
   let done = 0;
 
-  const verifyWindow = async ({ span: window }: Window): Promise<void> => {
-    const listed = await listedIn(deps, window, how);
+  function add(second: Second | undefined, difference: Omit<Found, 'day'>, isStuck = false): void {
+    report[countedAs[difference.kind]] += 1;
+    report.differing += 1;
+    if (difference.kind === 'refused' || isStuck) report.unrepairable += 1;
+    const day = second === undefined ? null : dayOf(second, timeZone);
+    if (report.differences.length < listedAtMost) report.differences.push({ ...difference, day });
+  }
+
+  await pLimit(comparedAtATime).map(windows, async ({ span: window }) => {
+    const { reviews, proven, gaps } = await listedIn(deps, window, how);
     const held = await heldIn(warehouse.db, window);
-    for (const one of listed.reviews.values()) {
-      if (one.second !== undefined && !isWithin(one.second, window)) continue;
-      addTo(report, one, deps.timeZone);
-      report.service += 1;
-    }
-    const isProven = (createdAt: Date) => listed.proven.some((span) => isWithin(secondOf(createdAt), span));
-    const suspected = held.filter(({ id, createdAt }) => !listed.reviews.has(String(id)) && isProven(createdAt));
+    for (const { second, found } of reviews.values()) if (found) add(second, found.difference, found.isStuck);
+    const isProven = (createdAt: Date) => proven.some((one) => isWithin(secondOf(createdAt), one));
+    const suspected = held.filter(({ id, createdAt }) => !reviews.has(String(id)) && isProven(createdAt));
+    report.service += reviews.size;
     report.warehouse += held.length;
-    report.problems.push(...listed.problems);
+    report.problems.push(...gaps.map(({ reason }) => reason));
     missed += suspected.length;
     absent.push(...suspected.slice(0, askedAtMost - absent.length));
-    for (const key of listed.reviews.keys()) if (isId(key) && shown.length < 3) shown.push(Number(key));
+    for (const key of reviews.keys()) if (isId(key) && shown.length < 3) shown.push(Number(key));
     done += 1;
     deps.onProgress(done, windows.length);
-  };
-  await pLimit(comparedAtATime).map(windows, verifyWindow);
+  });
 
   const ids = absent.map(({ id }) => id);
   const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {
@@ -95,14 +100,11 @@ export async function verifyReviews(
     async show({ createdAt }, one) {
       const compare = () => compareOne(warehouse, one.rawBody, how.since);
       const land = () => landPage(warehouse, pageOfOne(one, deps.plausible), how.since);
-      for (const found of await compareAndRepair(repair, compare, land))
-        addTo(report, { ...found, second: secondOf(createdAt) }, deps.timeZone);
+      for (const { difference, isStuck } of await compareAndRepair(repair, compare, land))
+        add(secondOf(createdAt), difference, isStuck);
     },
   });
-  for (const { id, createdAt } of gone) {
-    const difference = { id, kind: 'extra' as const, fields: [] };
-    addTo(report, { difference, second: secondOf(createdAt) }, deps.timeZone);
-  }
+  for (const { id, createdAt } of gone) add(secondOf(createdAt), { id, kind: 'extra', fields: [] });
   report.problems.push(...problems);
   if (missed > absent.length) {
     report.problems.push(
@@ -114,9 +116,6 @@ export async function verifyReviews(
   return { ...report, unlisted, repaired: repair && report.problems.length === 0 && report.unrepairable === 0 };
 }
 
-/** A review: its date, how it differs, and whether it differs after the repair. */
-type Compared = { second: Second | undefined; difference?: Omit<Found, 'day'>; isStuck?: boolean };
-
 const countedAs = {
   missing: 'missing',
   refused: 'missing',
@@ -125,21 +124,14 @@ const countedAs = {
   extra: 'extra',
 } as const;
 
-function addTo(report: Verification, { second, difference, isStuck }: Compared, zone: string): void {
-  if (!difference) return;
-  report[countedAs[difference.kind]] += 1;
-  report.differing += 1;
-  if (difference.kind === 'refused' || isStuck) report.unrepairable += 1;
-  const day = second === undefined ? null : dayOf(second, zone);
-  if (report.differences.length < listedAtMost) report.differences.push({ ...difference, day });
-}
+/** How a review differs. `isStuck`: it does so after the repair, too. */
+type Compared = { difference: Difference; isStuck: boolean };
 
-/** What differs, and whether it still does after the repair. */
 async function compareAndRepair(
   repair: boolean,
   compare: () => Promise<Difference[]>,
   land: () => Promise<unknown>,
-): Promise<{ difference: Difference; isStuck: boolean }[]> {
+): Promise<Compared[]> {
   const differences = await compare();
   if (!repair || differences.length === 0) return differences.map((difference) => ({ difference, isStuck: false }));
   await land();
@@ -157,17 +149,18 @@ const isId = (key: string) => /^[1-9]\d*$/.test(key);
  */
 async function listedIn(deps: ReviewDeps, window: Span, { repair, since }: { repair: boolean; since: Date }) {
   const { warehouse } = deps;
-  const reviews = new Map<string, Compared>();
+  const reviews = new Map<string, { second: Second | undefined; found?: Compared | undefined }>();
   const proven: Span[] = [];
   const gaps = await readSpans(deps, 'created', [window], {
     async land(page) {
       const compare = () => comparePage(warehouse, page, since);
-      const differing = await compareAndRepair(repair, compare, () => landPage(warehouse, page, since));
-      const found = new Map(differing.map((one) => [one.difference.id, one]));
+      const compared = await compareAndRepair(repair, compare, () => landPage(warehouse, page, since));
+      const differing = new Map(compared.map((one) => [one.difference.id, one]));
       for (const [index, key] of page.ids.entries()) {
-        const one = found.get(isId(key) ? Number(key) : null);
+        const earlier = reviews.get(key)?.found;
         // What an earlier reading has repaired differs no more, and is a difference all the same.
-        reviews.set(key, { ...reviews.get(key), isStuck: false, ...one, second: page.seconds[index] });
+        const found = differing.get(isId(key) ? Number(key) : null) ?? (earlier && { ...earlier, isStuck: false });
+        reviews.set(key, { second: page.seconds[index], found });
       }
     },
     async enter({ span }) {
@@ -175,5 +168,5 @@ async function listedIn(deps: ReviewDeps, window: Span, { repair, since }: { rep
     },
     doubt: (empty) => doubtEmpty(deps, empty),
   });
-  return { reviews, proven, problems: gaps.map((gap) => gap.reason) };
+  return { reviews, proven, gaps };
 }
