@@ -1,6 +1,6 @@
 import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../../base/time/span.ts';
 import type { Db } from '../../warehouse/index.ts';
-import { coveredSpans, isSecondRead, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
+import { axes, coveredSpans, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import { isDueAgain, justNow } from '../limits.ts';
 import type { ReviewDeps } from '../review-deps.ts';
@@ -22,10 +22,10 @@ export type SyncPlan = {
 };
 
 /**
- * The windows of an incremental run: on the updated axis from the watermark minus an overlap to a day ahead, so that it
- * does not matter by which clock the service dates reviews; and the open gaps that are due. Without a watermark,
- * everything: on the created axis, because an import of years does not lie on one day. So are new reviews if the list by
- * update lacks the newest one.
+ * The windows of an incremental run: from the watermark minus an overlap to a day ahead, so that it does not matter by
+ * which clock the service dates reviews; and the open gaps that are due. New reviews are read by creation, too: by update,
+ * a service may show only what was edited. Without a watermark, everything is read by creation, because an import of years
+ * does not lie on one day.
  *
  * @param options.allGaps also those that were tried a short while ago.
  * @throws ReviewSyncError as `captureOverview`.
@@ -47,22 +47,17 @@ export async function planSyncReviews(
     // What is written from now on is found on the updated axis by the next run.
     return { windows: planWindows('created', await allReviews(deps)), ...next };
   }
-  const { newest = quiet } = await captureOverview(deps);
+  await captureOverview(deps);
   const gaps = await openGaps(deps.warehouse.db);
   const again = gaps.filter((gap) => options.allGaps || isDueAgain(gap.attempts, gap.lastTriedAt, deps.now()));
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(axis, span));
   const start = Math.min(watermark, readTo) - overlap;
-  // A gap is read when it is due, not by every run whose overlap it lies in.
-  const known = gaps.filter((gap) => gap.axis === 'updated').map((gap) => gap.span);
-  const updated = planWindows('updated', { start, end: readTo + day }, known);
-  // By update, a service may show only what was edited, or nothing: not the newest review at the second of its creation.
-  const itsSecond = { start: newest, end: newest + 1 };
-  const isRead = newest < start || (await isSecondRead(deps.warehouse.db, newest));
-  const isShown = async () => update !== undefined && (await newestOf(deps, 'updated', itsSecond)) === newest;
-  const isComplete = isRead || (await isShown());
-  const unseen = isComplete ? [] : partBefore({ start, end: readTo + day }, newest + 1);
-  const created = unseen.flatMap((one) => planWindows('created', one));
-  return { windows: [...updated, ...created, ...gapWindows], ...next };
+  const windows = axes.flatMap((axis) => {
+    // A gap is read when it is due, not by every run whose overlap it lies in.
+    const known = gaps.filter((gap) => gap.axis === axis).map((gap) => gap.span);
+    return planWindows(axis, { start, end: readTo + day }, known);
+  });
+  return { windows: [...windows, ...gapWindows], ...next };
 }
 
 /**

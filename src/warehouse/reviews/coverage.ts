@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
-import { isoOf, type Second, type Span, secondOf } from '../../base/time/span.ts';
-import { type Db, isAny, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
+import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
+import { type Db, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
 /** Which date of the reviews a span is over. */
 export const axes = ['created', 'updated'] as const;
@@ -22,15 +22,6 @@ export async function coveredSpans(
   const rows = await rowsOf<{ start_at: Date; end_at: Date }>(db, 'covered_spans', axis, since, runId, job);
   return rows.map((row) => ({ start: secondOf(row.start_at), end: secondOf(row.end_at) }));
 }
-
-/** Whether the second was read by creation, and the warehouse holds a review of it. */
-export const isSecondRead = (db: Db, second: Second): Promise<boolean> => {
-  const start = isoOf(second);
-  const end = isoOf(second + 1);
-  return isAny(db)`
-    select from sync.export_windows where axis = 'created' and start_at <= ${start} and end_at >= ${end}
-      and exists (select from warehouse.reviews where created_at >= ${start} and created_at < ${end}) limit 1`;
-};
 
 /** A span that was proven, and what its reading found. */
 export type Entry = {
