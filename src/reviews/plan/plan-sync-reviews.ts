@@ -23,9 +23,9 @@ export type SyncPlan = {
 
 /**
  * The windows of an incremental run: from the watermark minus an overlap to a day ahead, so that it does not matter by
- * which clock the service dates reviews; and the open gaps that are due. New reviews are read by creation, too: by update,
- * a service may show only what was edited. Without a watermark, everything is read by creation, because an import of years
- * does not lie on one day.
+ * which clock the service dates reviews; and the open gaps that are due. If a review was written since, new ones are read by
+ * creation, too: by update, a service may show only what was edited. Without a watermark, everything is read by creation,
+ * because an import of years does not lie on one day.
  *
  * @param options.allGaps also those that were tried a short while ago.
  * @throws ReviewSyncError as `captureOverview`.
@@ -47,12 +47,13 @@ export async function planSyncReviews(
     // What is written from now on is found on the updated axis by the next run.
     return { windows: planWindows('created', await allReviews(deps)), ...next };
   }
-  await captureOverview(deps);
+  const { newest = watermark } = await captureOverview(deps);
   const gaps = await openGaps(deps.warehouse.db);
   const again = gaps.filter((gap) => options.allGaps || isDueAgain(gap.attempts, gap.lastTriedAt, deps.now()));
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(axis, span));
   const start = Math.min(watermark, readTo) - overlap;
-  const windows = axes.flatMap((axis) => {
+  const all = axes.filter((axis) => axis === 'updated' || newest > watermark);
+  const windows = all.flatMap((axis) => {
     // A gap is read when it is due, not by every run whose overlap it lies in.
     const known = gaps.filter((gap) => gap.axis === axis).map((gap) => gap.span);
     return planWindows(axis, { start, end: readTo + day }, known);

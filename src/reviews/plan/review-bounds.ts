@@ -76,13 +76,13 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
   // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
   const held = first === undefined || last === undefined ? await storedDates(db) : [];
   const dates = [first, last, newest, ...held].filter((date) => date !== undefined);
-  const clamp = (second: Second) => isoOf(within(plausible, second));
-  if (dates.length > 0)
-    await recordOverview(db, { capturedAt, first: clamp(Math.min(...dates)), last: clamp(Math.max(...dates)) });
-  else if (overview) await recordOverview(db, { capturedAt, first: null, last: null });
-
+  const edge = (of: (...dates: Second[]) => Second) =>
+    dates.length > 0 ? isoOf(within(plausible, of(...dates))) : null;
+  if (overview || dates.length > 0) {
+    await recordOverview(db, { capturedAt, first: edge(Math.min), last: edge(Math.max) });
+  }
   const areNone = overview?.first_review_created_at === null && overview.last_review_created_at === null;
-  const isEmpty = areNone && newest === undefined && held.length === 0;
+  const isEmpty = areNone && dates.length === 0;
   return { ...reviewBounds(plausible, { first, last, newest, isEmpty }), newest };
 }
 
@@ -176,8 +176,8 @@ const giveUpAfterMs = 2000;
  * @throws ReviewSyncError if that second is not shown.
  */
 async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> {
-  const shown = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
-  if (shown !== undefined) return;
+  const page = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
+  if (page.kind !== 'page' || page.seconds[0] !== undefined) return;
   // It may have been deleted meanwhile: then another one is the newest.
   if ((await newestOf(deps, 'created', lately(deps))) !== second) return;
   throw new ReviewSyncError(
@@ -207,13 +207,10 @@ export async function newestOf(
   for (const one of spans) {
     // If the service never responds, each takes a minute.
     if (deps.now().getTime() - startedMs > 30_000) break;
-    const newest = await firstOf(deps, { axis, span: one, desc: true });
-    if (newest !== 'unreadable' && (newest !== undefined || one.end <= past.end)) return newest;
+    const page = await firstOf(deps, { axis, span: one, desc: true });
+    if (page.kind === 'page' && (page.seconds[0] !== undefined || one.end <= past.end)) return page.seconds[0];
   }
   return undefined;
 }
 
-async function firstOf(deps: PageDeps, query: PageQuery): Promise<Second | 'unreadable' | undefined> {
-  const page = await fetchPage({ ...deps, giveUpAfterMs }, query, 1, 1);
-  return page.kind === 'page' ? page.seconds[0] : 'unreadable';
-}
+const firstOf = (deps: PageDeps, query: PageQuery) => fetchPage({ ...deps, giveUpAfterMs }, query, 1, 1);
