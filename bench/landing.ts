@@ -1,6 +1,6 @@
 /** Lands pages of 100 reviews of 1.4 kB into warehouses that are compared with each other. */
 
-import { checkPage } from '../src/reviews/read/check-page.ts';
+import { checkPage } from '../src/reviews/read/list-page.ts';
 import { openWarehouse, statement, type Warehouse } from '../src/warehouse/index.ts';
 import { landPage } from '../src/warehouse/reviews/land-reviews.ts';
 import { cpuOf } from './processor-time.ts';

@@ -1,6 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { planBackfillReviews } from '../src/reviews/plan/plan-backfill-reviews.ts';
-import { gapsProblem } from '../src/reviews/read/gaps.ts';
+import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { closeGapsReadSince, openGaps } from '../src/warehouse/reviews/coverage.ts';
 import { runOfReviews } from './flows.ts';

@@ -1,6 +1,6 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeReconcile, planReconcile } from '../src/reviews/plan/reconcile.ts';
-import { retryOpenRefused } from '../src/reviews/refresh/retry-refused.ts';
+import { retryOpenRefused } from '../src/reviews/refresh/refresh-review.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './flows.ts';
 import type { ReadWindow } from './read-window.ts';

@@ -1,8 +1,8 @@
 import { reviewDeps } from '../src/app/deps.ts';
 import { concludeSyncReviews, planSyncReviews } from '../src/reviews/plan/plan-sync-reviews.ts';
-import { gapsProblem } from '../src/reviews/read/gaps.ts';
+import { gapsProblem } from '../src/reviews/read/read-window.ts';
 import { readComments } from '../src/reviews/refresh/read-comments.ts';
-import { retryOpenRefused } from '../src/reviews/refresh/retry-refused.ts';
+import { retryOpenRefused } from '../src/reviews/refresh/refresh-review.ts';
 import { defineRun } from '../src/runs/define-run.ts';
 import { runOfReviews } from './flows.ts';
 

@@ -90,7 +90,7 @@ const oneOf = <const T extends string>(allowed: readonly T[]) =>
 
 const logLevel = oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']);
 
-const timeZone = check(isTimeZone, withValue('an IANA time zone such as Asia/Seoul'));
+export const timeZone = check(isTimeZone, withValue('an IANA time zone such as Asia/Seoul'));
 
 /** Five or six fields, checked with the parser that BullMQ uses. */
 const cron = check((pattern) => {

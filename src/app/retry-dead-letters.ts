@@ -2,7 +2,7 @@ import { UsageError } from '../base/errors.ts';
 import { contentKey, isRecord } from '../base/json-text.ts';
 import { slicesOf } from '../orders/limits.ts';
 import { pushOrders } from '../orders/push/push-orders.ts';
-import { retryRefused } from '../reviews/refresh/retry-refused.ts';
+import { retryRefused } from '../reviews/refresh/refresh-review.ts';
 import {
   type DeadLetter,
   deadLettersById,

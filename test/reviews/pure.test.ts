@@ -24,10 +24,9 @@ import {
 import { isDueAgain, listLimits } from '../../src/reviews/limits.ts';
 import { backfillReviewsKey, estimateRequests } from '../../src/reviews/plan/plan-backfill-reviews.ts';
 import { newestOf, plausibleDates, reviewBounds } from '../../src/reviews/plan/review-bounds.ts';
-import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
-import { incompleteError, joinedGaps } from '../../src/reviews/read/gaps.ts';
-import { fetchPage, type ListPage, pageWithin } from '../../src/reviews/read/list-page.ts';
+import { checkPage, fetchPage, type ListPage, pageOfOne, pageWithin } from '../../src/reviews/read/list-page.ts';
 import { readSpan } from '../../src/reviews/read/read-span.ts';
+import { incompleteError, joinedGaps } from '../../src/reviews/read/read-window.ts';
 import { type ReviewExplanation, reviewVerdict } from '../../src/reviews/refresh/explain-review.ts';
 import { askReview } from '../../src/reviews/refresh/refresh-review.ts';
 import { openLists } from '../../src/reviews/review-deps.ts';

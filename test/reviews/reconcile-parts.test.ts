@@ -6,9 +6,7 @@ import { NotFoundError, RefusedError, type ReviewApi, UnavailableError } from '.
 import { planSyncReviews } from '../../src/reviews/plan/plan-sync-reviews.ts';
 import { concludeReconcile, planReconcile } from '../../src/reviews/plan/reconcile.ts';
 import { captureOverview } from '../../src/reviews/plan/review-bounds.ts';
-import { untilDown } from '../../src/reviews/refresh/refresh-review.ts';
-import { retryOpenRefused } from '../../src/reviews/refresh/retry-refused.ts';
-import { confirmDeleted } from '../../src/reviews/verify/confirm-deleted.ts';
+import { confirmDeleted, retryOpenRefused, untilDown } from '../../src/reviews/refresh/refresh-review.ts';
 import { verifyReviews } from '../../src/reviews/verify/verify-reviews.ts';
 import { countAbsent } from '../../src/warehouse/reviews/absent-reviews.ts';
 import { openGap } from '../../src/warehouse/reviews/coverage.ts';

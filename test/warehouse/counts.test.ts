@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { beforeEach, expect, test } from 'vitest';
-import { checkPage } from '../../src/reviews/read/check-page.ts';
+import { checkPage } from '../../src/reviews/read/list-page.ts';
 import { createRandom } from '../../src/sandbox/sample-shop/random.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { withBiSnapshot } from '../../src/warehouse/bi/bi-snapshot.ts';

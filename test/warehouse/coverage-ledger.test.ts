@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import { gapsProblem } from '../../src/reviews/read/gaps.ts';
+import { gapsProblem } from '../../src/reviews/read/read-window.ts';
 import { newestBut, storedDates, suspects } from '../../src/warehouse/reviews/absent-reviews.ts';
 import {
   closeGaps,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { checkPage, pageOfOne } from '../../src/reviews/read/check-page.ts';
+import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
 import { releaseBody } from '../../src/reviews/read/read-window.ts';
 import { openWarehouse, warehouseNow } from '../../src/warehouse/index.ts';
 import { commentsDue, commentsFailed, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';

@@ -6,11 +6,10 @@ import { closeGapsReadSince, coveredSpans, openGaps } from '../../warehouse/revi
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { pruneHistory } from '../../warehouse/runs/retention.ts';
 import { dayMs } from '../limits.ts';
-import { pageOfOne } from '../read/check-page.ts';
-import { gapsProblem } from '../read/gaps.ts';
-import { refreshReview, untilDown } from '../refresh/refresh-review.ts';
+import { pageOfOne } from '../read/list-page.ts';
+import { gapsProblem } from '../read/read-window.ts';
+import { confirmDeleted, refreshReview, untilDown } from '../refresh/refresh-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
-import { confirmDeleted } from '../verify/confirm-deleted.ts';
 import { planWindows, type Window } from '../windows.ts';
 import { allReviews } from './review-bounds.ts';
 

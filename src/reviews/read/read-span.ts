@@ -4,8 +4,17 @@ import type { Axis, GapKind } from '../../warehouse/reviews/coverage.ts';
 import { limitsOf, pageSizeOf, type ReadDeps } from '../review-deps.ts';
 import { cutSpan, middleOf } from '../windows.ts';
 import type { ListPage, PageQuery } from './list-page.ts';
-import { isRising, type ListEnd, readList } from './read-list.ts';
-import { type Land, openReader, type Part, type Proven, type Reader, takeAll } from './reader.ts';
+import {
+  isRising,
+  type Land,
+  type ListEnd,
+  openReader,
+  type Part,
+  type Proven,
+  type Reader,
+  readList,
+  takeAll,
+} from './read-list.ts';
 
 /** How the reading of a span ends. `proven`: everything of it was read, and has landed. */
 export type SpanEnd = { requests: number } & (({ kind: 'proven' } & Proven) | Unread);

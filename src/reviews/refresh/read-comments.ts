@@ -3,7 +3,7 @@ import type { RawReview } from '../../review-api/index.ts';
 import { type CommentsDue, commentsDue, commentsFailed, commentsRead } from '../../warehouse/reviews/comments-due.ts';
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { isDueAgain } from '../limits.ts';
-import { pageOfOne } from '../read/check-page.ts';
+import { pageOfOne } from '../read/list-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { askReview } from './refresh-review.ts';
 

@@ -1,9 +1,13 @@
 import pLimit from 'p-limit';
-import { counted } from '../../base/counts.ts';
+import { counted, formatCount } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
+import { usableId } from '../../base/json-text.ts';
 import { NotFoundError, type RawReview, ReviewApiError } from '../../review-api/index.ts';
+import { type DeadLetter, failAgain, openDeadLetters, resolveDeadLetters } from '../../warehouse/dead-letters.ts';
+import { type Absent, countHeld, markDeleted, newestBut } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Landed, landPage } from '../../warehouse/reviews/land-reviews.ts';
-import { pageOfOne } from '../read/check-page.ts';
+import { isDueAgain } from '../limits.ts';
+import { pageOfOne } from '../read/list-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
 /** What the service shows of a review by its id. `gone`: it answers 404 or 410. `failed`: nobody knows, for this reason. */
@@ -81,7 +85,7 @@ const passes = 2;
  * @param others a few reviews that the lists show.
  * @returns `gone`: those that are gone. `doubt`: why none is believed to be gone.
  */
-export async function askTwice<T>(
+async function askTwice<T>(
   deps: ReviewDeps,
   all: readonly T[],
   others: readonly number[],
@@ -115,9 +119,108 @@ async function whyNotKnown(deps: ReviewDeps, missing: number, others: readonly n
   return others.length === 0 ? undefined : noneKnown(others);
 }
 
-export const notAsked = (reviews: number, reason: string) =>
+const notAsked = (reviews: number, reason: string) =>
   `${counted(reviews, 'review')} may be gone and could not be asked about: ${reason}. Each stays suspected`;
 
 const noneKnown = (others: readonly number[]) =>
   `The service answers 404 for the ids of other reviews, too: ${others.join(', ')}. None was marked as deleted. If ` +
   'review-sync sync reconcile says the same, ask the service’s makers why lists show what GET /v1/reviews/:id does not';
+
+/** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
+const fewDeleted = 20;
+
+/**
+ * Asks by id about each review that a proven reading of its date did not show (`askTwice`).
+ *
+ * @param options.mark marks what is gone as deleted, unless the service has lost more than half of what the warehouse
+ *   holds: then the service itself is at fault.
+ * @param options.suspected how many are suspected in all, if not all are asked about.
+ * @param options.others a few reviews that the lists show.
+ * @param options.show receives each review that the service knows, as its response shows it.
+ * @returns `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
+ *   perhaps). `problems`: why nothing was marked, and how many stay suspected without a usable response.
+ */
+export async function confirmDeleted(
+  deps: ReviewDeps,
+  absent: readonly Absent[],
+  options: {
+    mark: boolean;
+    suspected: number;
+    others: readonly number[];
+    show(review: Absent, shown: RawReview): Promise<void>;
+  },
+): Promise<{ gone: readonly Absent[]; unlisted: number; problems: string[] }> {
+  if (absent.length === 0) return { gone: [], unlisted: 0, problems: [] };
+  let unlisted = 0;
+  let reason = '';
+  const { gone, doubt } = await askTwice(deps, absent, options.others, async (review) => {
+    deps.signal.throwIfAborted();
+    const asked = await askReview(deps, review.id);
+    if (asked.kind === 'failed') reason ||= asked.reason;
+    if (asked.kind === 'shown') {
+      await options.show(review, asked);
+      unlisted += 1;
+    }
+    return asked.kind;
+  });
+  if (doubt !== undefined) return { gone, unlisted, problems: [doubt] };
+  const problems: string[] = [];
+  const unknown = absent.length - unlisted - gone.length;
+  if (unknown > 0) problems.push(notAsked(unknown, reason));
+  const held = await countHeld(deps.warehouse.db);
+  // If not all are asked about, the same share of the others is taken for gone.
+  const lost = Math.round(gone.length * Math.max(1, options.suspected / absent.length));
+  const ids = gone.map(({ id }) => id);
+  if (lost > fewDeleted && lost * 2 > held) problems.push(tooManyGone(lost, held, lost > gone.length));
+  else if (options.mark) await markDeleted(deps.warehouse.db, ids, deps.now());
+  return { gone, unlisted, problems };
+}
+
+const tooManyGone = (lost: number, held: number, isEstimate: boolean) =>
+  `The service has lost ${isEstimate ? 'some ' : ''}${formatCount(lost)} of ${counted(held, 'review')} that the warehouse ` +
+  'holds: more than half at once. None was marked as deleted. See what the service lacks; if they really are gone, ' +
+  'delete their rows from warehouse.reviews and run: review-sync migrate --rebuild';
+
+/** Reviews that one run asks for. The others wait for the next run. */
+const retriedAtMost = 500;
+
+/**
+ * Asks by id for the reviews that are open dead letters, all or those that are due. Reviews that were not tried for
+ * the longest time come first.
+ *
+ * @param options.runStartedAt a review that failed since then stays as the run's list has shown it: a copy that lags
+ *   behind may have an older version by the id, or none.
+ */
+export async function retryOpenRefused(
+  deps: ReviewDeps,
+  { areDueOnly, runStartedAt }: { areDueOnly: boolean; runStartedAt: Date },
+): Promise<void> {
+  const open = await openDeadLetters(deps.warehouse.db, 'review');
+  const due = open
+    .filter(({ key, lastFailedAt }) => idOf(key) !== undefined && lastFailedAt < runStartedAt)
+    .filter(({ attempts, lastFailedAt }) => !areDueOnly || isDueAgain(attempts, lastFailedAt, deps.now()))
+    .sort((a, b) => a.lastFailedAt.getTime() - b.lastFailedAt.getTime());
+  await retryRefused(deps, due.slice(0, retriedAtMost));
+}
+
+/**
+ * Asks by id for the reviews that are dead letters: each lands, or its dead letter says why it cannot. The dead letter of
+ * a review that is gone (`askTwice`) closes. A review without a usable id lands when a list shows it corrected.
+ */
+export async function retryRefused(deps: ReviewDeps, deadLetters: readonly DeadLetter[]): Promise<void> {
+  const { db } = deps.warehouse;
+  const known = deadLetters.flatMap((one) => {
+    const reviewId = idOf(one.key);
+    return reviewId === undefined ? [] : [{ ...one, reviewId }];
+  });
+  const others = known.length > 0 ? await newestBut(db, []) : [];
+  const { gone } = await askTwice(deps, known, others, async ({ id, key, reviewId }) => {
+    const outcome = await refreshReview(deps, reviewId);
+    if (outcome.kind === 'failed') await failAgain(db, id, outcome.reason);
+    else if (outcome.kind === 'landed' && outcome.landed.refused === 0) await resolveDeadLetters(db, 'review', [key]);
+    return outcome.kind;
+  });
+  for (const { key } of gone) await resolveDeadLetters(db, 'review', [key]);
+}
+
+const idOf = (key: string) => usableId({ id: Number(key) });

@@ -8,11 +8,11 @@ import { compareOne, comparePage, type Difference } from '../../warehouse/review
 import { landPage } from '../../warehouse/reviews/land-reviews.ts';
 import { spanOf } from '../plan/plan-backfill-reviews.ts';
 import { allReviews, doubtEmpty } from '../plan/review-bounds.ts';
-import { pageOfOne } from '../read/check-page.ts';
+import { pageOfOne } from '../read/list-page.ts';
 import { readSpans } from '../read/read-window.ts';
+import { confirmDeleted } from '../refresh/refresh-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { planWindows } from '../windows.ts';
-import { confirmDeleted } from './confirm-deleted.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {
   onProgress(windows: number, of: number): void;
