@@ -280,6 +280,18 @@ describe('what is sent', () => {
     expect(subOrderDifference(shown, [now], [linked(now, 3)]).matched[0]?.fields).toEqual([]);
   });
 
+  test.each<[string, Partial<Content>, Partial<Content>]>([
+    ['status', { status: 'PAID' }, { status: 'paid' }],
+    ['invoice', { invoice: '12-34' }, { invoice: '1234' }],
+    ['delivery_service', { delivery_service: 'A &amp; B' }, { delivery_service: 'A & B' }],
+    ['product_options', { product_options: { name: 'ANNA' } }, { product_options: { name: 'Anna' } }],
+  ])('a %s of which the shop changes only the case, spaces or escapes is sent once', (field, before, now) => {
+    const [old, changed] = [line('1', before), line('1', now)];
+    const shown = [shownAs(3, old, before.delivery_service ? { delivery_service: before.delivery_service } : {})];
+    expect(effects({ shown, lines: [changed], links: [linked(old, 3)] })).toEqual([`change 3: ${field}`]);
+    expect(effects({ shown, lines: [changed], links: [linked(changed, 3)] })).toEqual([]);
+  });
+
   test('only fields that differ are sent; those that the shop has cleared are null', () => {
     const now = line('1', { status: 'delivery_started' });
     const shown = [shownAs(3, line('1', { status: 'paid', invoice: 'A' }))];

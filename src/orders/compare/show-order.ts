@@ -1,5 +1,5 @@
 import { deadLettersOfOrder } from '../../warehouse/dead-letters.ts';
-import { type LineLinkRow, orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
+import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { memoryOf } from '../plan/order-memory.ts';

@@ -7,6 +7,7 @@ import {
   centsText,
   type FieldDifference,
   fieldDifference,
+  isSameInAnyCase,
   isSameInvoice,
   isSameSecond,
   isShownAs,
@@ -302,6 +303,8 @@ const isOtherProduct = (candidate: Candidate, content: SubOrderContent) => {
   return product !== undefined && product !== content.product_id && !isRegisteredAgain(candidate.link, content);
 };
 
+type TextField = 'status' | 'invoice' | 'delivery_service' | 'product_options';
+
 /** The fields in which a sub-order differs from what the shop wants, or was sent (`known`), and those that are not shown. */
 function lineDifferences(
   ours: SubOrderContent,
@@ -315,6 +318,11 @@ function lineDifferences(
   // Reviews stay with the product that they were written about, which is the same one.
   const keepsProduct = isRegisteredAgain(found.link, ours) && mayHaveReviews(theirs);
   const product = productOf(found);
+  // A service may show a text in its own way. A text that the shop has changed since it was sent is sent again.
+  const text = (field: TextField, shop: string | null | undefined, service: typeof shop, isSame = isSameInAnyCase) => {
+    const isSent = !found.link || isDeepStrictEqual(found.link.content[field], ours[field]);
+    return fieldDifference(field, shop, service, (one, other) => one === other || (isSent && isSame(one, other)));
+  };
   const all: (FieldDifference | undefined)[] = [
     product === undefined || keepsProduct
       ? undefined
@@ -323,12 +331,12 @@ function lineDifferences(
       isShownAs(theirs.price, ours.price, unit),
     ),
     // If the shop has no status, the service shows one of its own.
-    ours.status ? fieldDifference('status', ours.status, theirs.status) : undefined,
+    ours.status ? text('status', ours.status, theirs.status) : undefined,
     fieldDifference('delivery_started_at', ours.delivery_started_at, theirs.delivery_started_at, isSameSecond),
     fieldDifference('delivered_at', ours.delivered_at, theirs.delivered_at, isSameSecond),
-    fieldDifference('invoice', ours.invoice, theirs.invoice, isSameInvoice),
-    fieldDifference('delivery_service', ours.delivery_service, theirs.delivery_service),
-    fieldDifference(
+    text('invoice', ours.invoice, theirs.invoice, isSameInvoice),
+    text('delivery_service', ours.delivery_service, theirs.delivery_service),
+    text(
       'product_options',
       optionsText(ours.product_options),
       options && optionsText(options),
