@@ -23,7 +23,9 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
   const ensureRow = () => write(db)`
     insert into sync.service_session (service_address, service_client)
     values (${service.address}, ${service.client}) on conflict do nothing`;
-  const inWarehouseTime = (ms: number) => sql`clock_timestamp() + make_interval(secs => ${(ms - now()) / 1000})`;
+  /** Null for never. */
+  const inWarehouseTime = (ms: number) =>
+    ms > 0 && Number.isFinite(ms) ? sql`clock_timestamp() + make_interval(secs => ${(ms - now()) / 1000})` : sql`null`;
 
   const on = (connection: Db) => ({
     async get(): Promise<Session | undefined> {
@@ -37,18 +39,16 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
     async set({ token, renewAtMs = Number.POSITIVE_INFINITY, refusedAtMs = [], heldUntilMs, heldReason }: Session) {
       if (connection === db) await ensureRow();
       if (token !== undefined) {
-        const renewAt = Number.isFinite(renewAtMs) ? inWarehouseTime(renewAtMs) : sql`null`;
         const msAgo = refusedAtMs.map((at) => now() - at);
         await write(connection)`
           update sync.service_session set token = ${encrypted(token, key)}, obtained_at = clock_timestamp(),
-            renew_at = ${renewAt}, refused_at = array(
+            renew_at = ${inWarehouseTime(renewAtMs)}, refused_at = array(
               select clock_timestamp() - make_interval(secs => ms / 1000) from unnest(${msAgo}::float8[]) ms)
           where ${ofService}`;
       }
       if (heldUntilMs === undefined) return;
-      const until = heldUntilMs > 0 ? inWarehouseTime(heldUntilMs) : sql`null`;
       await write(connection)`
-        update sync.service_session set held_until = ${until}, held_reason = ${heldReason ?? null}
+        update sync.service_session set held_until = ${inWarehouseTime(heldUntilMs)}, held_reason = ${heldReason ?? null}
         where ${ofService}`;
     },
   });
@@ -65,11 +65,9 @@ export function openServiceSession(db: Db, service: ConnectedService, secret: st
   };
 }
 
-type SessionRow = {
+type SessionRow = Record<'renewAt' | 'heldUntil', Date | null> & {
   token: Buffer | null;
-  renewAt: Date | null;
   refusedAt: Date[];
-  heldUntil: Date | null;
   heldReason: string | null;
   readAt: Date;
 };
