@@ -1,7 +1,7 @@
 import { fieldDrift } from '../../warehouse/field-shapes.ts';
 import type { Warehouse } from '../../warehouse/index.ts';
 import { createInUtf8 } from '../../warehouse/migrate.ts';
-import { biTimeZone, readWarehouseFacts, type WarehouseFacts } from '../../warehouse/warehouse-facts.ts';
+import { biTimeZone, readWarehouseFacts } from '../../warehouse/warehouse-facts.ts';
 import { drift } from '../alert-rules.ts';
 import { applying, type Finding, failed, fault, inTime, ok, warning } from './finding.ts';
 
@@ -16,8 +16,8 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     failed(error, variable, 'cannot be used'),
   );
   if ('level' in facts) return [facts];
-  const { version, user, encoding, pending, newer, otherOwners, isReadOnly, mayCreateSchemas, mayCreateTemporary } =
-    facts;
+  const { version, user, encoding, pending, newer, otherOwners, openSchemas, searchPath } = facts;
+  const { isReadOnly, mayCreateSchemas, mayCreateTemporary } = facts;
   const { used, most } = facts.connections;
   const server = `Postgres ${version}, user ${user}, ${used} of ${most} connections in use`;
   const isOld = Number.parseInt(version, 10) < oldestVersion;
@@ -57,37 +57,26 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
   ]);
   const findings = [...(isOld ? [] : [ok(server)]), ...faults];
   if (pending.length > 0 || otherOwners.length > 0) return findings;
-  return [
-    ...findings,
-    ok('all migrations are applied'),
-    await checkZoneOfViews(warehouse, timeZone),
-    ...drift({ drift: await fieldDrift(warehouse.db) }).map(({ what, hint }) => warning(what, hint)),
-    ...checkRights(facts),
-  ];
-}
-
-async function checkZoneOfViews(warehouse: Warehouse, timeZone: string): Promise<Finding> {
   const zone = await biTimeZone(warehouse);
-  if (zone === timeZone) return ok(`the views of bi cut days in ${zone}`);
-  return warning(`the views of bi cut days in ${zone}, configured is ${timeZone}`, 'review-sync migrate');
-}
-
-/** Whether another role of the warehouse's database, such as a BI user, could make us run its code. */
-function checkRights({ openSchemas, searchPath }: WarehouseFacts): Finding[] {
-  const revokes = openSchemas.map((schema) => `revoke create on schema ${schema} from public`);
-  const findings = applying(warning, [
-    [
-      openSchemas.length > 0,
-      `every role of the database may create functions in the schema ${openSchemas.join(', ')}`,
-      `let its owner run: ${revokes.join('; ')}`,
-    ],
-    [
-      !/^pg_catalog\b/.test(searchPath),
-      `our connections look for functions in ${searchPath}, not in pg_catalog first: a pooler dropped the startup option`,
-      'let the pooler pass on the startup parameter options, or run: alter role … set search_path = pg_catalog; ' +
-        "alter role … set datestyle = ISO; alter role … set default_transaction_isolation = 'read committed'; " +
-        'alter role … set idle_in_transaction_session_timeout = 150000',
-    ],
-  ]);
-  return findings.length > 0 ? findings : [ok('no other role can create functions where our statements look for them')];
+  const warnings = [
+    ...applying(warning, [
+      [zone !== timeZone, `the views of bi cut days in ${zone}, configured is ${timeZone}`, 'review-sync migrate'],
+      // Another role, such as a BI user, could make us run its code.
+      [
+        openSchemas.length > 0,
+        `every role of the database may create functions in the schema ${openSchemas.join(', ')}`,
+        `let its owner run: ${openSchemas.map((schema) => `revoke create on schema ${schema} from public`).join('; ')}`,
+      ],
+      [
+        !/^pg_catalog\b/.test(searchPath),
+        `our connections look for functions in ${searchPath}, not in pg_catalog first: a pooler dropped the startup option`,
+        'let the pooler pass on the startup parameter options, or run: alter role … set search_path = pg_catalog; ' +
+          "alter role … set datestyle = ISO; alter role … set default_transaction_isolation = 'read committed'; " +
+          'alter role … set idle_in_transaction_session_timeout = 150000',
+      ],
+    ]),
+    ...drift({ drift: await fieldDrift(warehouse.db) }).map(({ what, hint }) => warning(what, hint)),
+  ];
+  const well = `the views of bi cut days in ${zone}, and no other role can create functions where our statements look for them`;
+  return [...findings, ok('all migrations are applied'), ...(warnings.length > 0 ? warnings : [ok(well)])];
 }

@@ -63,7 +63,11 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
         return [...findings, ...issues.map(({ what, hint }) => warning(what, hint))];
       }),
       openOurQueues(config, db).then(
-        (opened) => withClosing(opened, () => queue(opened, schedules)),
+        (queues) =>
+          withClosing(queues, async () => [
+            ...(await inArea('queue', () => inTime(checkQueue(queues)))),
+            ...(queues.areOurs ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules))) : []),
+          ]),
         (error: unknown) => {
           const address = config.queueUrl === url ? 'WAREHOUSE_DATABASE_URL' : 'QUEUE_URL';
           return [{ area: 'queue' as const, ...failed(error, address) }];
@@ -167,13 +171,6 @@ async function checkEnvFile(file: string): Promise<Finding[]> {
   return applying(warning, [[isOpen, what, `run: chmod 600 ${file}`]]);
 }
 
-async function queue(queues: Queues, schedules: readonly Schedule[]) {
-  return [
-    ...(await inArea('queue', () => inTime(checkQueue(queues)))),
-    ...(queues.areOurs ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules, new Date()))) : []),
-  ];
-}
-
 async function checkQueue(queues: Queues): Promise<Finding[]> {
   const policy = (await evictionPolicy(queues.url)) ?? 'noeviction';
   if (policy === 'noeviction') return [ok(`BullMQ on ${queues.kind === 'redis' ? 'Redis' : 'Postgres'} responds`)];
@@ -182,7 +179,11 @@ async function checkQueue(queues: Queues): Promise<Finding[]> {
 }
 
 /** Whether the queue has exactly the configured schedules, and whether workers take their runs. */
-export async function checkSchedules(queues: Queues, configured: readonly Schedule[], now: Date): Promise<Finding[]> {
+export async function checkSchedules(
+  queues: Queues,
+  configured: readonly Schedule[],
+  now = new Date(),
+): Promise<Finding[]> {
   const planned = await plannedRuns(queues);
   const start = 'start review-sync worker';
   if (planned.length === 0 && configured.length === 0)
