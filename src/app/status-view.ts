@@ -166,6 +166,7 @@ export function driftText(one: FieldDrift): string {
   return `since ${utc(one.firstSeenAt)} UTC ${said} (${counted(one.records, 'record')}${last})`;
 }
 
+/** Undefined if no order line waits for its product. */
 export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusReport): string | undefined {
   if (!oldest) return undefined;
   const record = oneLine(`${oldest.orderCode}/${oldest.lineCode}, product ${oldest.productCode}`);
