@@ -19,7 +19,7 @@ export type Surroundings = {
   writeOut(text: string): void;
   writeError(text: string): void;
   isTerminal: boolean;
-  /** Whether both outputs end in the same place, such as one terminal or one log. */
+  /** Both outputs end in the same place, such as one terminal or one log. */
   isOneOutput?: boolean;
   /** Takes the lines of the log; default: standard error of the process. */
   writeLog?: (line: string) => void;

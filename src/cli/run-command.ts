@@ -50,8 +50,7 @@ export async function runCommand(
 }
 
 /**
- * Without BRANDS_DIR, and if the command serves all brands, the work is done once; otherwise for the brand that --brand
- * names, or for one after the other. A failure for one brand does not stop the next, and the exit status is the worst.
+ * Does the work once, or for each brand. A failure for one brand does not stop the next, and the exit status is the worst.
  *
  * @throws UsageError if the brand is not known, or the command needs one.
  */

@@ -47,8 +47,8 @@ export type BeginServing = (
 ) => Promise<void>;
 
 /**
- * Opens the App of each brand and begins its work; without BRANDS_DIR, of the only one. A brand that cannot be opened is
- * logged, and tried again every ten seconds. Then a brand with a new file is opened, too, and one without its file closed.
+ * Opens the App of each brand and begins its work; without BRANDS_DIR, of the only one. Every ten seconds a brand that
+ * could not be opened is tried again, one with a new file is opened, and one without its file closed.
  *
  * @throws without BRANDS_DIR what `openMeasuredApp` and `begin` throw; with it, where there is no brand or no queue.
  */

@@ -21,10 +21,7 @@ for (const signal of ['SIGINT', 'SIGTERM', ...(process.stderr.isTTY ? (['SIGHUP'
   });
 }
 
-/**
- * A reader that has seen enough, such as `head`, closes its end of the pipe: the rest of the output has no reader. A
- * report that could not be written for another reason, such as a full disk, is a failure.
- */
+/** A full disk, say. A reader that has seen enough, such as `head`, closes its end of the pipe: that is no failure. */
 let unwritten: Error | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') unwritten = error;

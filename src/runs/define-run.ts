@@ -21,8 +21,7 @@ export type StepJob<Payload> = Readonly<{
 
 /**
  * A run: it plans a batch of steps, waits until all of them have ended, plans the next batch as long as there is one,
- * and concludes. Each of these may be repeated after a crash. Signals abort when the worker stops or the run has
- * ended.
+ * and concludes. Each of these may be repeated after a crash.
  */
 export type RunJob<State, StepPayload> = Readonly<{
   name: string;
@@ -37,10 +36,9 @@ export type RunJob<State, StepPayload> = Readonly<{
   step: StepJob<StepPayload>;
   plan(app: App, run: Run, signal: AbortSignal): Promise<Plan<State, StepPayload>>;
   /**
-   * Plans the next batch of steps once all steps of the batch before it have ended; undefined: nothing remains, and the
-   * run concludes. Without it a run has one batch. It is not called after a batch without a step that succeeded: a
-   * system is down then. It may be called again with the same state after a crash: what it saves only moves forward, and the
-   * batch it returned first may be lost.
+   * Plans the next batch of steps once those before it have ended; undefined: the run concludes. Without it a run has one
+   * batch. Not called after a batch without a step that succeeded: a system is down then. After a crash it may be called
+   * again with the same state: what it saves only moves forward, and the batch it returned first may be lost.
    */
   next?(app: App, run: Run, state: State): Promise<Plan<State, StepPayload> | undefined>;
   conclude(app: App, run: Run, end: StepsEnd<State>, signal: AbortSignal): Promise<RunReport>;

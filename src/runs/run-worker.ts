@@ -51,8 +51,7 @@ const lookEveryMs = 1000;
 const returnJobsMs = 3000;
 
 /**
- * Carries runs out until closed. Takes jobs only from the queues of `runsToCarryOut`, so the jobs of other runs stay in
- * their queues, and a run without a row is never touched.
+ * Carries runs out until closed. Takes jobs only from the queues of `runsToCarryOut`: a run without a row is never touched.
  *
  * @throws ReviewSyncError when the queue does not respond.
  */

@@ -29,10 +29,8 @@ async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'system
 }
 
 /**
- * Starts a run of a command, or joins the open run of the same key.
- *
- * A backfill of orders joins none: what that one has read may be older than a correction of the queries, and Ctrl-C must
- * leave nothing that mails.
+ * Starts a run of a command, or joins the open run of the same key. A backfill of orders joins none: what that one has
+ * read may be older than a correction of the queries, and Ctrl-C must leave nothing that mails.
  *
  * @throws ReviewSyncError if the open run of the key was planned for another zone or system.
  */

@@ -8,9 +8,8 @@ import type { Served } from './measured-app.ts';
 const mostBytes = 256 * 1024;
 
 /**
- * `POST /webhooks/<secret>` (docs/interface.md, "Events"). A wrong secret is a 404. Responds with 200 when the events
- * are stored durably, with 400, 415 or 422 if the body is refused, and with 503 and `Retry-After` if the service
- * should send it again.
+ * `POST /webhooks/<secret>` (docs/interface.md, "Events"). A wrong secret is a 404. 200: the events are stored durably;
+ * 400, 415 or 422: the body is refused; 503 and `Retry-After`: the service should send it again.
  */
 export function webhookRoute(parent: FastifyInstance, served: Served): void {
   const { webhookSecret: secret } = served.deployment;

@@ -85,10 +85,7 @@ export function dailyCharts(report: StatusReport): Html {
 <div class="charts">${subjects.map((subject) => dailyChart(report, subject))}</div>`;
 }
 
-/**
- * One bar a day as inline SVG, the newest day on the right, and a table of the same figures. A day without a run is not
- * a 0: it is grey. Bars stretch with the window and texts do not, so that the chart needs no script.
- */
+/** One bar a day, the newest on the right, and a table of the figures. A day without a run is grey, not 0. Texts do not stretch. */
 function dailyChart({ daily, at }: StatusReport, subject: Subject): Html {
   const counts = (daily.find(({ flow }) => flow === subject.flow)?.days ?? []).toReversed();
   const known = counts.filter((n) => n !== null);
