@@ -81,7 +81,7 @@ test('each command that waits for a lock says so, and ends on a signal', async (
     running.kill('SIGINT');
     return [command, (await running.ended).status, running.saidSoFar()];
   });
-  const stopped = expect.stringContaining('Stopped by SIGINT\nNothing is lost.');
+  const stopped = expect.stringContaining('Stopped by SIGINT\n→ Nothing is lost.');
   expect(await Promise.all(ends)).toEqual(commands.map((command) => [command, 1, stopped]));
 });
 
