@@ -4,8 +4,8 @@ import type { ReviewApi } from '../review-api/index.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { listLimits } from './limits.ts';
 
-/** What requesting pages of lists works with. */
-export type PageDeps = {
+/** What reading lists works with. */
+export type ReadDeps = {
   reviews: Pick<ReviewApi['reviews'], 'page'>;
   /** The zone in which the service reads dates without offset. */
   timeZone: string;
@@ -16,16 +16,12 @@ export type PageDeps = {
   limits?: Readonly<{ seconds: Second; pages: number; pageSize: number }>;
   /** How long a list on which the service fails is requested, in milliseconds. Default: `listGiveUpMs`. */
   giveUpAfterMs?: number | undefined;
-};
-
-export const limitsOf = (deps: Pick<PageDeps, 'limits'>) => deps.limits ?? listLimits;
-
-/** What reading lists works with. */
-export type ReadDeps = PageDeps & {
   lists: Lists;
   /** This machine's clock. */
   now: () => Date;
 };
+
+export const limitsOf = (deps: Pick<ReadDeps, 'limits'>) => deps.limits ?? listLimits;
 
 /** What planning, reading and comparing reviews works with. */
 export type ReviewDeps = ReadDeps & { reviews: ReviewApi['reviews']; warehouse: Warehouse };

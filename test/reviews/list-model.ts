@@ -1,6 +1,6 @@
 import { DateTime } from 'luxon';
 import { NotFoundError, RefusedError, type ReviewListAllParams, UnavailableError } from '../../src/review-api/index.ts';
-import type { PageDeps } from '../../src/reviews/review-deps.ts';
+import type { ReadDeps } from '../../src/reviews/review-deps.ts';
 
 export type ModelReview = { id: number; createdMs: number; updatedMs: number; score: number | null; productId: number };
 
@@ -68,7 +68,7 @@ export function listModel(
   mood: Mood,
   limits: ModelLimits,
   random: () => number,
-): PageDeps['reviews'] {
+): ReadDeps['reviews'] {
   return {
     async page(params, page) {
       const { start_datetime = '', end_datetime = '', limit = 100 } = params;

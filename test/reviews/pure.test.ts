@@ -179,7 +179,13 @@ test('the plausible dates go from the year to tomorrow, in the zone of the servi
 
 const request = { method: 'GET', path: '/v1/reviews' };
 const emptyPage = { items: [], rawBody: Buffer.from('[]'), lastPage: 1, requestedAt: new Date() };
-const usual = { timeZone: 'UTC', signal: AbortSignal.any([]), plausible: { start: 0, end: 100 } };
+const usual = {
+  timeZone: 'UTC',
+  signal: AbortSignal.any([]),
+  plausible: { start: 0, end: 100 },
+  lists: openLists(pLimit(1)),
+  now: () => new Date(),
+};
 const ofFirstSecond = { axis: 'created', span: { start: 0, end: 1 } } as const;
 
 test.each([
@@ -280,7 +286,7 @@ test('a span counts as read from its first request on, up to a minute before tha
     second += 10;
     return { ...emptyPage, requestedAt: new Date(second * 1000) };
   };
-  const deps = { ...usual, reviews: { page }, now: () => new Date(), lists: openLists(pLimit(1)) };
+  const deps = { ...usual, reviews: { page } };
   const end = await readSpan(deps, 'created', { span }, async () => {});
   expect(end).toMatchObject({
     kind: 'proven',

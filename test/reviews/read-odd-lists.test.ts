@@ -650,7 +650,7 @@ test.each([
 
 test('the newest date of lists that never respond is asked for once', async () => {
   const page = vi.fn(failing(empty, new UnavailableError(noResponse), passesMinute).page);
-  const deps = { ...usual, reviews: { page }, timeZone: 'UTC', now: () => clock };
+  const deps = { ...usual, reviews: { page }, timeZone: 'UTC', lists: freshLists(), now: () => clock };
   expect(await newestOf(deps, 'updated', span)).toBe(undefined);
   // Another list shows that the service is not down.
   expect(page).toHaveBeenCalledTimes(2);

@@ -5,7 +5,7 @@ import { dayOf, intersection, type Span } from '../../base/time/span.ts';
 import { coveredSpans, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { unfinishedSince } from '../../warehouse/runs/runs.ts';
 import { fetchPage } from '../read/list-page.ts';
-import { limitsOf, type PageDeps, type ReviewDeps } from '../review-deps.ts';
+import { limitsOf, type ReadDeps, type ReviewDeps } from '../review-deps.ts';
 import { planWindows, type Window } from '../windows.ts';
 import { allReviews } from './review-bounds.ts';
 
@@ -67,7 +67,7 @@ const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) 
  *
  * @returns `atLeast`: there may be more to read. The service names no more than thirty pages, or none, or refuses a window.
  */
-export async function estimateRequests(deps: PageDeps, windows: readonly Window[]) {
+export async function estimateRequests(deps: ReadDeps, windows: readonly Window[]) {
   const cap = limitsOf(deps).pages;
   const first = await pLimit(8).map(windows, (window) => fetchPage(deps, window, 1));
   // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.

@@ -18,7 +18,7 @@ import { heldIn, storedDates } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Axis, namedDates, recordOverview } from '../../warehouse/reviews/coverage.ts';
 import { justNow, listLimits } from '../limits.ts';
 import { fetchPage, obstacleOf, type PageQuery, requireAnotherList } from '../read/list-page.ts';
-import type { PageDeps, ReviewDeps } from '../review-deps.ts';
+import type { ReadDeps, ReviewDeps } from '../review-deps.ts';
 import { planWindows } from '../windows.ts';
 
 /** No two zones differ by more than 26 hours. */
@@ -196,11 +196,7 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
  * span, fails on it or shows nothing, as it may for dates ahead of its clock, its part before now is requested instead, and
  * then, unless that is empty, two days of that: none of it must stop a run.
  */
-export async function newestOf(
-  deps: PageDeps & Pick<ReviewDeps, 'now'>,
-  axis: Axis,
-  span: Span,
-): Promise<Second | undefined> {
+export async function newestOf(deps: ReadDeps, axis: Axis, span: Span): Promise<Second | undefined> {
   const [past = span] = partBefore(span, secondOf(deps.now()) - justNow);
   const spans = [...(past.end < span.end ? [span] : []), past, { start: past.end - 2 * 86_400, end: past.end }];
   const startedMs = deps.now().getTime();
@@ -213,4 +209,4 @@ export async function newestOf(
   return undefined;
 }
 
-const firstOf = (deps: PageDeps, query: PageQuery) => fetchPage({ ...deps, giveUpAfterMs }, query, 1, 1);
+const firstOf = (deps: ReadDeps, query: PageQuery) => fetchPage({ ...deps, giveUpAfterMs }, query, 1, 1);

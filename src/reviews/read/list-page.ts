@@ -23,7 +23,7 @@ import {
 } from '../../review-api/index.ts';
 import type { RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { lackingAlone, lackingInList } from '../../warehouse/reviews/review-columns.ts';
-import { limitsOf, type PageDeps } from '../review-deps.ts';
+import { limitsOf, type ReadDeps } from '../review-deps.ts';
 import type { Window } from '../windows.ts';
 
 const listGiveUpMs = 8000;
@@ -68,7 +68,7 @@ const roundsAtMost = 2;
  * @throws the client's error where the service does not show any other list either: it is down.
  */
 export async function fetchPage(
-  deps: PageDeps,
+  deps: ReadDeps,
   query: PageQuery,
   page: number,
   limit = limitsOf(deps).pageSize,
@@ -87,7 +87,7 @@ export async function fetchPage(
 }
 
 /** What is needed of the page later: whole records would stay in memory until it has landed. */
-function pageOf({ items, ...response }: RawReviewPage, deps: PageDeps, { span, axis }: PageQuery): ListPage {
+function pageOf({ items, ...response }: RawReviewPage, deps: ReadDeps, { span, axis }: PageQuery): ListPage {
   const { dates, ...check } = checkPage(items, deps.plausible, response.rawBody);
   const { first, last } = localPeriod(span, deps.timeZone);
   const shown = dates.map(({ [`${axis}_at` as const]: second }) => second);
@@ -132,7 +132,7 @@ export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
  *
  * @throws the client's error where the service does not show that list.
  */
-export async function requireAnotherList(deps: PageDeps): Promise<void> {
+export async function requireAnotherList(deps: ReadDeps): Promise<void> {
   const start = deps.plausible.end - 3 * 86_400;
   await request(deps, { axis: 'created', span: { start, end: start + 1 } }, 1, 1).catch((error: unknown) => {
     if (obstacleOf(error) !== 'refused') throw error;
@@ -150,12 +150,12 @@ export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {
 }
 
 function request(
-  { reviews, signal, timeZone }: PageDeps,
+  { reviews, signal, timeZone }: ReadDeps,
   { axis, span, desc, productId, ...filters }: PageQuery,
   page: number,
   limit: number,
   giveUpAfterMs?: number,
-): ReturnType<PageDeps['reviews']['page']> {
+): ReturnType<ReadDeps['reviews']['page']> {
   signal.throwIfAborted();
   const { start, end } = localPeriod(span, timeZone);
   const isUpdated = axis === 'updated';

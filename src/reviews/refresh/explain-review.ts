@@ -40,8 +40,8 @@ export async function explainReview(
   const service = asked.kind === 'shown' ? asked : undefined;
   const warehouse = await reviewRow(db, id);
   const dates = {
-    created: parseDate(service?.item.created_at) ?? warehouse?.created_at,
-    updated: parseDate(service?.item.updated_at) ?? warehouse?.updated_at,
+    created: dateOf(service?.item.created_at) ?? warehouse?.created_at,
+    updated: dateOf(service?.item.updated_at) ?? warehouse?.updated_at,
   };
   return {
     id,
@@ -56,20 +56,12 @@ export async function explainReview(
 }
 
 /** In a sentence: whether service and warehouse agree about the review, and what to do if they do not. */
-export function reviewVerdict({
-  service,
-  serviceFault,
-  warehouse,
-  differences,
-  deadLetters,
-}: ReviewExplanation): string {
+export function reviewVerdict(review: ReviewExplanation): string {
+  const { service, serviceFault, warehouse, differences, deadLetters } = review;
   if (serviceFault !== undefined) return 'Nothing was compared: the service could not be asked.';
-  if (!service) {
-    const isShown = warehouse && !warehouse.deleted_at;
-    return isShown
-      ? 'It should be marked deleted: review-sync verify reviews --repair does that.'
-      : 'Neither the service nor the warehouse shows it.';
-  }
+  if (!service && warehouse && !warehouse.deleted_at)
+    return 'It should be marked deleted: review-sync verify reviews --repair does that.';
+  if (!service) return 'Neither the service nor the warehouse shows it.';
   const [one] = differences;
   if (!one) return 'Service and warehouse agree.';
   if (one.kind === 'refused') return 'The warehouse cannot hold it as it is.';
@@ -79,7 +71,7 @@ export function reviewVerdict({
     : 'The warehouse lacks it: run review-sync backfill reviews over the day it was created.';
 }
 
-function parseDate(value: unknown): Date | undefined {
+function dateOf(value: unknown): Date | undefined {
   const second = parseInstant(value);
   return second === undefined ? undefined : new Date(second * 1000);
 }

@@ -11,16 +11,13 @@ import { askReview } from './refresh-review.ts';
 const readAtMost = 500;
 /** So many failures end the reading of a run: each may take a quarter of a minute, and comments hold up nothing else. */
 const failuresAtMost = 5;
-/** Attempts at a review that is a 404: with the backoff, a day and a half. A reconcile has run since. */
-const attemptsIfGone = 6;
 
 /**
  * Reads the comments of reviews whose number of comments has changed. A list shows only the number, so each review is
  * requested by its id. This is the last part of a run.
  *
  * A response fails if it has no list of `comments`, an older version than the list showed, or is a 404: a copy that lags
- * behind may not know the review yet, and a reconcile finds out whether it is gone. After six 404, the review waits until
- * its number of comments changes again. After five failures the reading
+ * behind may not know the review yet, and a reconcile finds out whether it is gone. After five failures the reading
  * ends, so a service that never shows comments costs a run five requests. Fewer comments than the list counts are stored,
  * and asked for once more.
  *
@@ -43,10 +40,6 @@ export async function readComments(deps: ReviewDeps): Promise<number> {
 async function readCommentsOf(deps: ReviewDeps, due: CommentsDue): Promise<boolean> {
   const { warehouse, plausible } = deps;
   const asked = await askReview(deps, due.id);
-  if (asked.kind === 'gone' && due.attempts + 1 >= attemptsIfGone) {
-    await commentsRead(warehouse.db, due);
-    return false;
-  }
   if (asked.kind === 'shown' && showsComments(asked.item, due)) {
     // If the warehouse refuses the review, landPage makes a dead letter. The next list that shows the review closes it.
     const { refused } = await landPage(warehouse, pageOfOne(asked, plausible, due.fields));
