@@ -4,8 +4,7 @@ import { describeError, UsageError } from '../base/errors.ts';
 import { readEnvFile } from '../base/parse-env-file.ts';
 import { brandName } from '../warehouse/brand.ts';
 import { isSameAccount } from '../warehouse/connected-service.ts';
-import type { Environment } from './config.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, type Environment, readConfig } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 
 /** A brand of BRANDS_DIR. Without BRANDS_DIR there is one: its `name` is undefined. */

@@ -8,13 +8,12 @@ import { ordersOfAllAges, setCreations } from '../warehouse/orders/known-orders.
 
 type ShopDeps = { shop: Pick<Shop, 'orders' | 'orderCodes'>; db: Db };
 
-const quarterHourMs = 900_000;
-
 /**
- * Whether a date of creation is the pushed one, within a second, or off by quarter hours, as after a corrected SHOP_TIME_ZONE. Two
- * shops that number their orders by day have the same codes on the same days.
+ * Whether a date of creation is the pushed one within a second, or off by quarter hours, as after a corrected SHOP_TIME_ZONE.
+ * Two shops that number their orders by day have the same codes on the same days.
  */
 export function isPushedDate(one: Date, pushed: Date): boolean {
+  const quarterHourMs = 900_000;
   const offMs = Math.abs(one.getTime() - pushed.getTime()) % quarterHourMs;
   return isSameCreation(one, pushed) && Math.min(offMs, quarterHourMs - offMs) < 1000;
 }
@@ -47,7 +46,7 @@ export async function requireSameShop(deps: ShopDeps): Promise<void> {
   if (problem) throw problem;
 }
 
-/** What is wrong if the shop is another one; undefined if it is not, or nobody knows. */
+/** Undefined if the shop is not another one, or nobody knows. */
 export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError | undefined> {
   const { verdict, asked } = await sameShop(deps);
   if (verdict !== 'other') return undefined;
@@ -64,9 +63,6 @@ export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError 
   );
 }
 
-/** Orders whose dates are taken over in one statement. */
-const pageSize = 5000;
-
 /**
  * Takes the shop's dates of creation as those of the pushed orders: a person says that they are the same orders. Reads
  * code and date of every order of the shop.
@@ -76,7 +72,7 @@ const pageSize = 5000;
 export async function declareSameOrders({ shop, db }: ShopDeps): Promise<number> {
   let changed = 0;
   for (let after: OrderPosition | undefined = { at: '-infinity', code: '' }; after !== undefined; ) {
-    const page = await shop.orderCodes({ axis: 'created', after, size: pageSize });
+    const page = await shop.orderCodes({ axis: 'created', after, size: 5000 });
     changed += await setCreations(db, page.keys);
     after = page.next;
   }

@@ -4,8 +4,7 @@ import { parseEnvFile } from '../../base/parse-env-file.ts';
 import { isTimeZone } from '../../base/time/span.ts';
 import { openShop, type Shop } from '../../shop/index.ts';
 import type { ShopTables } from '../../shop/tables.ts';
-import type { Environment } from '../config.ts';
-import { readShopConfig } from '../config.ts';
+import { type Environment, readShopConfig } from '../config.ts';
 import { checkShop } from '../doctor/check-shop.ts';
 import { withClosing } from '../doctor/finding.ts';
 import { asNamedHere, type Preset, type Recognised, readPresets, recognise, writeQueries } from './presets.ts';
@@ -15,13 +14,12 @@ export type InitInput = {
   command: string;
   /** With what is in `envFile` already. */
   environment: Environment;
-  /** The folder into which the queries go. */
+  /** Of the queries. */
   dir: string;
   /** Name of a preset, in place of what the tables say. */
   preset?: string | undefined;
   /** The prefix of the tables, if several shops share a database. */
   prefix?: string | undefined;
-  /** Replace queries that are there already. */
   force?: boolean | undefined;
   envFile: string;
   /** Variables that do not belong into this file. */
