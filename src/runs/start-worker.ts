@@ -67,10 +67,8 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promi
     const why = await whyNotOurs(app, jobs, run).catch(describeWithHint);
     if (why !== undefined && why !== decided.get(run.id)?.why)
       app.log.warn({ run: run.id, why }, 'a run is left to other processes');
-    decided.set(run.id, {
-      why,
-      untilMs: why === undefined ? Number.POSITIVE_INFINITY : performance.now() + lookAgainMs,
-    });
+    const untilMs = why === undefined ? Number.POSITIVE_INFINITY : performance.now() + lookAgainMs;
+    decided.set(run.id, { why, untilMs });
     deciding.delete(run.id);
   }
 

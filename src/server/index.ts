@@ -64,9 +64,8 @@ export async function startServer(
   } catch (error) {
     await server.close();
     const hint = `Set HOST and ${isPublic ? 'PORT' : 'METRICS_PORT'} to an address of this machine and a port that is free, from 1024 on if this user is not root.`;
-    throw new ReviewSyncError('listen', `Cannot listen on ${deployment.host}:${port}: ${describeError(error)}`, {
-      hint,
-    });
+    const what = `Cannot listen on ${deployment.host}:${port}: ${describeError(error)}`;
+    throw new ReviewSyncError('listen', what, { hint });
   }
 }
 

@@ -36,9 +36,7 @@ export const define: Define = (commander, run) => {
     .option('--to <day>', 'last day, inclusive (default: the last order)')
     .option('--dry-run', 'only say what would be sent, and how many customers it could reach')
     .addOption(
-      new Option('--diff', 'say for each order what would change at the service, field by field').implies({
-        dryRun: true,
-      }),
+      new Option('--diff', 'say per order what would change at the service, field by field').implies({ dryRun: true }),
     )
     // Alone it must not begin a backfill of everything.
     .addOption(

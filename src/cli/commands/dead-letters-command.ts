@@ -24,9 +24,7 @@ export const define: Define = (commander, run) => {
     .action((ids: string[]) => run((context) => retry(context, ids.map(parseId)), ids.length > 0 ? 'one' : 'each'));
   commander
     .command('discard <ids...>')
-    .description(
-      'close these without syncing them; each stays closed until its record is synced or fails for another reason',
-    )
+    .description('close these without syncing them, until their record is synced or fails for another reason')
     .action((ids: string[]) => run((context) => discard(context, ids.map(parseId)), 'one'));
 };
 

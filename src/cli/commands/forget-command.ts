@@ -61,17 +61,13 @@ const nothingIsStoredOf = (orders: readonly string[]) =>
   'that the shop shows: have it removed in the shop first.';
 
 const notReached = [
-  'the shop: while orders.sql shows the customer, orders are sent to the review service as before, ' +
-    'and a push stores the hash again',
-  'the review service: while it holds the reviews and comments, the next reading brings them back; ' +
-    'have them deleted there first, then run this again',
+  'the shop: while orders.sql shows the customer, orders are sent as before, and a push stores the hash again',
+  'the review service: the next reading brings its reviews and comments back; have them deleted there, then run this again',
   'orders that no review and no dead letter names: the links hold no customer; name them with --order',
-  'reviews and comments without user_code, as those of guests: name their order with forget order; ' +
-    'comments on a review that is a dead letter go when it closes',
+  'reviews and comments without user_code, as those of guests: name their order with forget order',
+  'comments on a review that is a dead letter: they go when it closes',
   'dead letters of webhooks: events name ids, no customer; discard one that holds more',
-  'Parquet files: they show no member, only order_key and the length of the text; ' +
-    'the next export parquet into the same folder rewrites the months of these reviews, ' +
-    'copies of the files elsewhere stay',
+  'Parquet files: they show no member; the next export into the same folder rewrites these months, other copies stay',
   'earlier versions of rows in the files of the database: vacuum and new writes overwrite them',
   'backups of the warehouse, its log of writes, copies that BI tools made, and logs of other systems',
 ];

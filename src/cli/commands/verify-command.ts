@@ -22,10 +22,7 @@ export const define: Define = (commander, run) => {
       .option('--from <day>', 'first day of creation, yyyy-mm-dd in the service’s time zone (default: all)')
       .option('--to <day>', 'last day, inclusive')
       .option('--repair', repair)
-      .addHelpText(
-        'after',
-        `\nExit status 1 when anything differs and was not repaired, or could not be compared.${more}`,
-      )
+      .addHelpText('after', `\nExit status 1 if a difference is left, or something could not be compared.${more}`)
       .action((options: Options) => run((context) => verify(context, options)));
   add(
     'orders',
@@ -83,11 +80,8 @@ function sentence({ id, kind, fields, day }: Found): string {
 }
 
 function conclusion({ differing, unrepairable, problems }: Verification, repair: boolean): string {
-  if (differing === 0) {
-    return problems.length === 0
-      ? 'Service and warehouse hold the same reviews.'
-      : 'No review is known to differ, but not all of them could be compared.';
-  }
+  if (differing === 0 && problems.length === 0) return 'Service and warehouse hold the same reviews.';
+  if (differing === 0) return 'No review is known to differ, but not all of them could be compared.';
   const held = repair
     ? '; those that could be read and held are repaired now.'
     : '. To correct: review-sync verify reviews --repair. It also brings back what forget masked: ' +

@@ -34,13 +34,7 @@ export const previewText = (order: ShownOrder): string =>
 
 /** The life of one order: the text of `explain`. */
 export const orderText = (order: Known): string =>
-  blocks(
-    shopPart(order),
-    pushedPart(order),
-    orderAtService(order),
-    deadLetterPart(order.deadLetters),
-    differencePart(order),
-  );
+  blocks(shopPart(order), pushedPart(order), orderAtService(order), deadLetterPart(order), differencePart(order));
 
 function shopPart({ code, shop, fault }: Known): string {
   if (!shop) return lines('The shop', `The shop has no order ${code}.`);
@@ -121,7 +115,7 @@ function servicePart(what: string, found: unknown, fault: string | undefined, ..
   return lines('The service', !found && none, ...tables);
 }
 
-function deadLetterPart(deadLetters: Known['deadLetters']): string {
+function deadLetterPart({ deadLetters }: Pick<Known, 'deadLetters'>): string {
   const rows = deadLetters.map(({ id, kind, resolvedAt, isDiscarded, lastFailedAt, reason }) => [
     String(id),
     kind,
@@ -141,7 +135,7 @@ function differencePart({ service, difference }: Known): string {
 
 /** The life of one review: the text of `explain`. */
 export function reviewText(review: ReviewExplanation): string {
-  const { service, serviceFault, warehouse, windows, missed, deadLetters } = review;
+  const { service, serviceFault, warehouse, windows, missed } = review;
   const rows = windows.map((one) => [one.axis, utc(one.startAt), utc(one.endAt), utc(one.startedAt), one.runId]);
   return blocks(
     servicePart('review', service, serviceFault, recordTable('The review', service ?? {})),
@@ -151,7 +145,7 @@ export function reviewText(review: ReviewExplanation): string {
       missed && `Suspected gone: missed at ${utc(missed.at)} by ${missed.runId}.`,
       rows.length > 0 ? table(['axis', 'from', 'to', 'read at', 'run'], rows) : 'No recorded window holds its dates.',
     ),
-    deadLetterPart(deadLetters),
+    deadLetterPart(review),
     lines('Difference', reviewVerdict(review)),
   );
 }
