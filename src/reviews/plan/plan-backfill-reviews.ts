@@ -52,15 +52,13 @@ export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span 
   const { start, end } = spanOfDays(range, at.timeZone);
   const { plausible } = at;
   if (!intersection({ start: start ?? plausible.start, end: end ?? plausible.end }, plausible)) {
-    throw new UsageError(`The days lie outside the dates that a review may have: ${daysOf(at)}`, {
+    const days = `${dayOf(plausible.start, at.timeZone)} to ${dayOf(plausible.end - 1, at.timeZone)}`;
+    throw new UsageError(`The days lie outside the dates that a review may have: ${days}`, {
       hint: 'Choose other days, or set REVIEW_YEARS_FROM.',
     });
   }
   return intersection({ start: start ?? all.start, end: end ?? all.end }, plausible);
 }
-
-const daysOf = ({ plausible, timeZone }: { plausible: Span; timeZone: string }) =>
-  `${dayOf(plausible.start, timeZone)} to ${dayOf(plausible.end - 1, timeZone)}`;
 
 /**
  * What reading the windows would cost, from the first page of each list.
@@ -71,10 +69,7 @@ export async function estimateRequests(deps: ReadDeps, windows: readonly Window[
   const cap = limitsOf(deps).pages;
   const first = await pLimit(8).map(windows, (window) => fetchPage(deps, window, 1));
   // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
-  const costs = first.map((page) => {
-    const { lastPage = 1 } = page.kind === 'page' ? page : {};
-    return Math.ceil(lastPage * 1.05);
-  });
+  const costs = first.map((page) => Math.ceil(((page.kind === 'page' && page.lastPage) || 1) * 1.05));
   const atLeast = first.some(
     (page) => page.kind !== 'page' || (page.lastPage ?? (page.ids.length > 0 ? cap : 1)) === cap,
   );

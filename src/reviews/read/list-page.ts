@@ -58,12 +58,9 @@ export type ListPage = RawPage & {
  */
 export type Obstacle = { kind: 'refused'; reason: string } | { kind: 'failed'; reason: string };
 
-/** How often a page is requested that gets 429 or 503, each time after another list was shown. */
-const roundsAtMost = 2;
-
 /**
  * Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here. If the service is full, a list
- * without reviews is asked for, and waits for as long as the service says; then the page is requested again.
+ * without reviews is asked for, and waits for as long as the service says; then the page is requested once more.
  *
  * @throws the client's error where the service does not show any other list either: it is down.
  */
@@ -72,18 +69,18 @@ export async function fetchPage(
   query: PageQuery,
   page: number,
   limit = limitsOf(deps).pageSize,
+  isAgain = false,
 ): Promise<ListPage | Obstacle> {
-  for (let round = 1; ; round += 1) {
-    try {
-      return pageOf(await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs), deps, query);
-    } catch (error) {
-      const kind = obstacleOf(error);
-      if (kind === undefined) throw error;
-      if (kind === 'failed' && round === 1) await requireAnotherList(deps);
-      const mayBeFull = error instanceof LimitedError || (error as { status?: number }).status === 503;
-      if (!mayBeFull || round === roundsAtMost) return { kind, reason: describeError(error) };
-    }
+  try {
+    return pageOf(await request(deps, query, page, limit, deps.giveUpAfterMs ?? listGiveUpMs), deps, query);
+  } catch (error) {
+    const kind = obstacleOf(error);
+    if (kind === undefined) throw error;
+    if (kind === 'failed' && !isAgain) await requireAnotherList(deps);
+    const mayBeFull = error instanceof LimitedError || (error as { status?: number }).status === 503;
+    if (isAgain || !mayBeFull) return { kind, reason: describeError(error) };
   }
+  return fetchPage(deps, query, page, limit, true);
 }
 
 /** What is needed of the page later: whole records would stay in memory until it has landed. */
@@ -173,15 +170,14 @@ type PageCheck = RawPage['check'] & { dates: Dates[] };
 type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
 
 /**
- * Checks values that Postgres would accept and misread: ids beyond what a JavaScript number
- * can hold, dates such as `infinity`, `now` or `20240101`, scores that are none, and numbers beyond any that JavaScript
- * knows. All other values are left to the types of the columns.
+ * Checks values that Postgres would accept and misread: ids and numbers beyond those of JavaScript, dates such as
+ * `infinity`, `now` or `20240101`, scores that are none. All other values are left to the types of the columns.
  *
  * @param items the page as `JSON.parse` gives it. `rawBody`: the page as it came.
  * @param plausible the dates that a review may have, in seconds.
  */
 export function checkPage(items: readonly unknown[], plausible: Span, rawBody: Buffer): PageCheck {
-  const endless = endlessNumbers(rawBody);
+  const records = mayBeEndless(rawBody) ? splitRecords(rawBody) : [];
   const faults: PageCheck['faults'] = [];
   const codes = new Map<number, string>();
   const dates = items.map(datesOf);
@@ -191,7 +187,7 @@ export function checkPage(items: readonly unknown[], plausible: Span, rawBody: B
       const id = usableId({ id: product_id });
       if (id !== undefined) codes.set(id, scalarText(code) ?? '');
     }
-    const reason = endless.get(index) ?? faultOf(item, dates[index] as Dates, plausible);
+    const reason = faultOf(item, dates[index] as Dates, plausible, records[index]);
     if (reason !== undefined) faults.push({ index, reason });
   }
   const products = [...codes].map(([product_id, product_code]) => ({ product_id, product_code }));
@@ -205,7 +201,9 @@ function datesOf(item: unknown): Dates {
   return { created_at: parseInstant(created_at), updated_at: parseInstant(isNone ? created_at : updated_at) };
 }
 
-function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefined {
+function faultOf(item: unknown, dates: Dates, plausible: Span, record?: Buffer): string | undefined {
+  const endless = record && endlessNumber(record);
+  if (endless !== undefined) return `expected finite numbers, found ${shownValue(endless)}`;
   if (!isRecord(item)) return `expected an object as a review, found ${shownValue(item)}`;
   if (usableId(item) === undefined) {
     return `expected id as an integer from 1 to ${Number.MAX_SAFE_INTEGER}, found ${shownValue(item.id)}`;
@@ -223,17 +221,6 @@ function faultOf(item: unknown, dates: Dates, plausible: Span): string | undefin
   // Zero and an empty text are no rating, too (docs/interface.md, "Reviews").
   const isScore = score == null || /^(?:[0-5](?:\.0+)?)?$/.test(scalarText(score) ?? 'none');
   return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
-}
-
-/** Records with a number that Postgres must not get, and why each is at fault. */
-function endlessNumbers(rawBody: Buffer): Map<number, string> {
-  const found = new Map<number, string>();
-  if (!mayBeEndless(rawBody)) return found;
-  for (const [index, record] of splitRecords(rawBody).entries()) {
-    const number = endlessNumber(record);
-    if (number !== undefined) found.set(index, `expected finite numbers, found ${shownValue(number)}`);
-  }
-  return found;
 }
 
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);

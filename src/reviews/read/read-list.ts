@@ -64,9 +64,7 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     lastCertain: limitsOf(deps).pages - 1,
     ask,
     take,
-    /** Ids of the products that were shown. */
     products,
-    /** How many different records were shown. */
     seenCount: () => seen.size,
     hasSeen: (id: string) => seen.has(id),
     /**
@@ -75,10 +73,7 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
      */
     isOfOtherDates: () => strays.size > Math.max(seen.size / 100, span.end - span.start > 86_400 ? 0 : 1),
     readUntil,
-    /** Resolves when every page has landed. */
-    async landed(): Promise<void> {
-      await Promise.all(landings);
-    },
+    landed: () => Promise.all(landings),
     /**
      * What was read. `ids`: all that were shown, also around the span. `reviews`: different ones dated within it, with the
      * dates of the `first`, the `middle` and the `last`. `startedAt`: when the first request was sent.

@@ -1,40 +1,17 @@
 import { parseInstant } from '../../base/time/span.ts';
 import { deadLettersOf } from '../../warehouse/dead-letters.ts';
-import { compareOne, type Difference } from '../../warehouse/reviews/compare-reviews.ts';
-import {
-  type Missed,
-  missedReview,
-  type Row,
-  reviewRow,
-  type WindowOf,
-  windowsOf,
-} from '../../warehouse/reviews/one-review.ts';
+import { compareOne } from '../../warehouse/reviews/compare-reviews.ts';
+import { missedReview, reviewRow, windowsOf } from '../../warehouse/reviews/one-review.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { askReview } from './refresh-review.ts';
 
-export type ReviewExplanation = {
-  id: number;
-  /** The review as the service shows it by its id; undefined if the service says that it is gone. */
-  service: Record<string, unknown> | undefined;
-  /** Why nobody knows what the service shows. */
-  serviceFault: string | undefined;
-  warehouse: Row | undefined;
-  /** Windows of the coverage ledger that hold its dates, the newest reading first. */
-  windows: WindowOf[];
-  deadLetters: Awaited<ReturnType<typeof deadLettersOf>>;
-  missed: Missed | undefined;
-  /** Empty if both agree. Fields that only one of the two shows are left out. */
-  differences: Difference[];
-};
+export type ReviewExplanation = Awaited<ReturnType<typeof explainReview>>;
 
 /**
  * The life of one review: what the service shows, what the warehouse holds, and which windows should have held it. A
  * service that does not respond leaves out only what it would have shown.
  */
-export async function explainReview(
-  deps: Pick<ReviewDeps, 'reviews' | 'warehouse'>,
-  id: number,
-): Promise<ReviewExplanation> {
+export async function explainReview(deps: Pick<ReviewDeps, 'reviews' | 'warehouse'>, id: number) {
   const { db } = deps.warehouse;
   const asked = await askReview(deps, id);
   const service = asked.kind === 'shown' ? asked : undefined;
@@ -45,12 +22,16 @@ export async function explainReview(
   };
   return {
     id,
+    /** The review as the service shows it by its id; undefined if the service says that it is gone. */
     service: service?.item,
+    /** Why nobody knows what the service shows. */
     serviceFault: asked.kind === 'failed' ? asked.reason : undefined,
     warehouse,
+    /** Windows of the coverage ledger that hold its dates, the newest reading first. */
     windows: await windowsOf(db, dates),
     deadLetters: await deadLettersOf(db, 'review', String(id)),
     missed: await missedReview(db, id),
+    /** Empty if both agree. Fields that only one of the two shows are left out. */
     differences: service ? await compareOne(deps.warehouse, service.rawBody) : [],
   };
 }
