@@ -675,6 +675,10 @@ test('a list of a round number of reviews is read in parts, unless one was longe
   expect(await requestsAfter(41)).toBeLessThan(await requestsAfter(39));
 });
 
+test('ten reviews of one second are read, though no second can be cut', async () => {
+  await readsAll(listed(spread(10, noon, 1)), spread(10, noon, 1), 70, {}, { lists: openLists(pLimit(8)) });
+});
+
 test('a span is proven when its last page has landed, too', async () => {
   const reviews = listed(ofDay(250));
   const deps = { ...usual, reviews, timeZone: mood.zone, lists: freshLists(), now: () => new Date('2026-12-01') };

@@ -198,11 +198,14 @@ async function whyDoubted(
     isCut = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
     if (isCut) lists.voidLooks = voidLooksAtMost;
   }
-  if (isCut) return inParts(cutSpan(span, middle, timeZone));
+  // The shortest span that can be asked for stays as it is.
+  const halves = isCut ? cutSpan(span, middle, timeZone) : [];
+  if (halves.length > 0) return inParts(halves);
 
   for (const days of axis === 'updated' ? [] : reviews === 0 ? [span] : edges) {
     const reason = await doubt(days);
-    if (reason !== undefined) return { ...inParts(reviews === 0 ? [] : halvesOf(span, timeZone)), reason };
+    if (reason === undefined) continue;
+    return { ...inParts(reviews === 0 ? [] : halvesOf(span, timeZone)), kind: 'unproven', reason };
   }
   return undefined;
 }
