@@ -8,7 +8,8 @@ import {
   UnavailableError,
   UnknownOutcomeError,
 } from '../review-api/index.ts';
-import { type FailureKind, failuresInARow, type RequestLimits } from './limits.ts';
+import { type FailureKind, failuresInARow } from './limits.ts';
+import type { OrderDeps } from './order-deps.ts';
 
 /**
  * How a request about one record ended. `attempts`: how often it was sent, as after a 429 or a 401. `unknown`: nobody knows
@@ -33,7 +34,7 @@ export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise
  * @param beforeAttempt called right before each attempt: the check of the lease.
  */
 export function openRequests(
-  { limits, signal }: { limits: RequestLimits; signal: AbortSignal },
+  { limits, signal }: Pick<OrderDeps, 'limits' | 'signal'>,
   beforeAttempt?: () => void,
 ): Send {
   let { giveUpAfterMs } = limits;
@@ -69,8 +70,6 @@ export function openRequests(
     }
   };
 }
-
-export type Breaker = ReturnType<typeof openBreaker>;
 
 /**
  * Tells a failure of one record from a failure of the service: after five records in a row that failed for a reason

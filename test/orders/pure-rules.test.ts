@@ -386,7 +386,7 @@ describe('what counts as the same', () => {
   test('a price agrees in the unit of the service, and in no other', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 10 ** 12 }), fc.constantFrom(1, 100, 1000), (cents, count) => {
-        const unit = count as MoneyUnit;
+        const unit = count as NonNullable<MoneyUnit>;
         const digits = String(unit).length - 1;
         const text =
           digits === 0 ? String(cents) : `${Math.floor(cents / unit)}.${String(cents % unit).padStart(digits, '0')}`;

@@ -55,7 +55,7 @@ test('preview says what the next run would really send, and what it leaves out',
   expect(old).toMatchObject({ withheld: ['user_email', 'user_phone'], requests: [{}] });
   expect(old.requests[0].body).not.toHaveProperty('user_email');
   const tooOld =
-    /Left out by the contact rule: user_email and user_phone\. The order is too old \(.*, or its created_at lies in the future\.\n\nThe service\nThe service has no such order\./;
+    /Left out by the contact rule: user_email and user_phone\. The order is or was too old \(.*, or forget masked the order\.\n\nThe service\nThe service has no such order\./;
   await world.says('preview order OLD', tooOld);
   await world.place(order('WAITS', line('1', 'P404'), line('2', 'P404')));
   await world.says(

@@ -83,15 +83,9 @@ export async function look(
 }
 
 /** Compares orders side by side. Asks the service nothing about orders that cannot be read. */
-export async function compareOrders(
-  deps: OrderDeps,
-  some: readonly ReadOrder[],
-  planning: Planning,
-): Promise<ComparedOrder[]> {
-  const lines = await orderLines(
-    deps.db,
-    some.map(({ code }) => code),
-  );
+export async function compareOrders(deps: OrderDeps, some: readonly ReadOrder[], planning: Planning) {
+  const codes = some.map(({ code }) => code);
+  const lines = await orderLines(deps.db, codes);
   const compare = async (one: ReadOrder) =>
     comparedOrder(one.order ? await look(deps, one, lines.get(one.code), planning) : one);
   return Promise.all(some.map((one) => deps.slots(() => compare(one))));

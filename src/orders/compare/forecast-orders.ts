@@ -4,8 +4,6 @@ import type { OrderDeps } from '../order-deps.ts';
 import { isNeverPushed } from '../plan/order-memory.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 
-type Fault = { reason: string; count: number; example: string };
-
 const nothingForecast = () => ({
   orders: 0,
   /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
@@ -17,7 +15,7 @@ const nothingForecast = () => ({
   requests: 0,
   /** Orders and lines that would become dead letters: how many, and by reason. */
   faulty: 0,
-  faults: [] as Fault[],
+  faults: [] as { reason: string; count: number; example: string }[],
   waitingLines: 0,
   /** Different customers among the orders to send whose e-mail or phone the shop has. */
   reachable: 0,
@@ -32,15 +30,11 @@ export type OrdersForecast = ReturnType<typeof nothingForecast>;
  *
  * @param pages the orders as the shop shows them, each once.
  */
-export async function forecastOrders(
-  deps: OrderDeps,
-  pages: AsyncIterable<RawOrder[]>,
-  rights: PushRights,
-): Promise<OrdersForecast> {
+export async function forecastOrders(deps: OrderDeps, pages: AsyncIterable<RawOrder[]>, rights: PushRights) {
   const planning = await beginPlanning(deps, rights);
   const customers = new Set<string>();
   const withContact = new Set<string>();
-  const faults = new Map<string, Fault>();
+  const faults = new Map<string, OrdersForecast['faults'][number]>();
   const sums = nothingForecast();
   for await (const raws of pages) {
     deps.signal.throwIfAborted();

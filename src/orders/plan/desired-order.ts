@@ -158,7 +158,6 @@ export const optionalFields = [
   'order_device',
   'mileage',
 ] as const;
-export type OptionalField = (typeof optionalFields)[number];
 
 /** The body of `POST /v1/orders` (docs/interface.md, "Orders"): all fields that the shop has, contact included. */
 function orderBody(order: Order, userGradeId: number | undefined): OrderBody {

@@ -8,16 +8,15 @@ import {
   mayCarryContact,
   type PushRights,
 } from '../contact-rule.ts';
-import { alikeFault, contactStopped, type DesiredOrder, type OptionalField, requestBody } from './desired-order.ts';
+import { alikeFault, contactStopped, type DesiredOrder, requestBody } from './desired-order.ts';
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
 import {
-  centsText,
   type FieldDifference,
   fieldDifference,
   isSameSecond,
   isSameText,
-  isShownAs,
   type MoneyUnit,
+  moneyDifference,
   moneyUnitOf,
   plainText,
 } from './same-value.ts';
@@ -52,7 +51,7 @@ export type OrderDifference = {
   /** Fields of the order in which both ends differ. Contact that the rule withholds is left out. */
   fields: FieldDifference[];
   linesNotSent: { lineCode: string; reason: string; isWaiting?: true }[];
-  fieldsNotSent: { field: OptionalField; reason: string }[];
+  fieldsNotSent: { field: string; reason: string }[];
   subOrders: SubOrderDifference;
 };
 
@@ -147,11 +146,8 @@ export function planOrder(
  * Contact that shop and service should share although this push carries none: a repair names contact that was sent before,
  * unless the service hides it, and leaves it to the next sync.
  */
-function contactOfRepair(memory: OrderMemory, detail: OrderDetail): ContactField[] {
-  const sent = sentBefore(memory);
-  const theirs = shownContact(detail);
-  return contactFields.filter((field) => sent.includes(field) && theirs[field]);
-}
+const contactOfRepair = (memory: OrderMemory, detail: OrderDetail): ContactField[] =>
+  contactFields.filter((field) => sentBefore(memory).includes(field) && shownContact(detail)[field]);
 
 /** The code of the other order that the service shows for this one. */
 const otherCode = ({ code, alike }: DesiredOrder, shown: OrderDetail): string | undefined =>
@@ -315,7 +311,7 @@ function fieldsOfShop(
   shown: OrderDetail,
   sent: readonly string[],
   expected: readonly ContactField[],
-  unit: MoneyUnit | undefined,
+  unit: MoneyUnit,
 ): FieldDifference[] {
   const { body, raw } = order;
   // The service need not have contact that the rule withholds. If it shows another value, that value stays.
@@ -326,13 +322,10 @@ function fieldsOfShop(
     const isSame = () => isSameText(reachedBy(field, theirs), reachedBy(field, ours));
     return expected.includes(field) ? fieldDifference(field, ours, unmasked(theirs), isSame) : undefined;
   };
-  const total = shown.total_price;
   const all: (FieldDifference | undefined)[] = [
     fieldDifference('code', body.code, shown.code, (theirs, ours) => isSameCode(theirs ?? '', ours ?? '')),
     fieldDifference('created_at', body.created_at, shown.created_at ?? undefined, isSameSecond),
-    fieldDifference('total_price', body.total_price, total === null ? undefined : centsText(total), () =>
-      isShownAs(total, body.total_price, unit),
-    ),
+    moneyDifference('total_price', body.total_price, shown.total_price, unit),
     fieldDifference('user_code', body.user_code, shown.user_code),
     fieldDifference('user_name', body.user_name, nameOf(body, shown)),
     ...contactFields.map(contact),

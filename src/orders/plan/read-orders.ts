@@ -30,8 +30,7 @@ export type ReadOrder = { code: string; memory: OrderMemory } & (
 
 /**
  * The orders of these codes. The change feed may write a code in another case or form of Unicode than orders.sql, or with
- * spaces: an order that the shop does not show by its code is read by the code that the warehouse remembers. The nightly
- * rescan finds such an order if it was never pushed.
+ * spaces: such an order is read by the code that the warehouse remembers. The nightly rescan finds it if it was never pushed.
  *
  * @returns `gone`: codes of which no order is shown.
  */
@@ -49,11 +48,7 @@ export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, co
 }
 
 /** The shop's rows as the service should have them, with the ids that are known so far. */
-export async function readOrders(
-  { db }: OrderDeps,
-  raws: readonly RawOrder[],
-  planning: Planning,
-): Promise<ReadOrder[]> {
+export async function readOrders({ db }: OrderDeps, raws: readonly RawOrder[], planning: Planning) {
   const productCodes = raws.flatMap(({ lines }) => lines.flatMap((line) => line.product_code ?? []));
   const products = await productIds(db, productCodes);
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));

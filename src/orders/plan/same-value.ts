@@ -49,16 +49,16 @@ export function optionsKey(options: Readonly<Record<string, string>>): string {
 
 /**
  * How many of a service's `cents` make one unit of the currency: a service counts in whole units, in hundredths or in
- * thousandths (docs/service-facts.md).
+ * thousandths (docs/service-facts.md). Undefined: nobody knows, and an amount may be shown in any unit.
  */
-export type MoneyUnit = 1 | 100 | 1000;
-const units: readonly MoneyUnit[] = [100, 1, 1000];
+export type MoneyUnit = 1 | 100 | 1000 | undefined;
+const units = [100, 1, 1000] as const;
 
 /**
  * The unit in which a service counts, by amounts that it was sent and shows: the unit in which most of them agree, since 0.001
  * that is shown as 1 agrees in each. Undefined if every amount is 0, or none agrees in any unit.
  */
-export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount | null }[]): MoneyUnit | undefined {
+export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount | null }[]): MoneyUnit {
   const votes = sent.flatMap(({ amount, shown }) =>
     Number(amount) === 0 ? [] : units.filter((unit) => isShownAs(shown, amount, unit)),
   );
@@ -67,14 +67,14 @@ export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount 
 }
 
 /** Whether the service shows the amount. */
-export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit | undefined): boolean =>
+export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit): boolean =>
   shown !== null && centsAs(amount, unit).includes(BigInt(shown.cents));
 
 /**
- * The `cents` by which the service may show an amount in decimal text; in any unit if nobody knows its unit. Between two cents
- * a service may round to either, since it reads the amount as a float. A float would lose a cent here.
+ * The `cents` by which the service may show an amount in decimal text. Between two cents a service may round to either, since
+ * it reads the amount as a float. A float would lose a cent here.
  */
-export function centsAs(amount: string, unit: MoneyUnit | undefined): bigint[] {
+export function centsAs(amount: string, unit: MoneyUnit): bigint[] {
   if (unit === undefined) return [...new Set(units.flatMap((one) => centsAs(amount, one)))];
   const isNegative = amount.startsWith('-');
   const [whole = '0', fraction = ''] = amount.replace('-', '').split('.');
@@ -83,9 +83,6 @@ export function centsAs(amount: string, unit: MoneyUnit | undefined): bigint[] {
   const isBetween = /[1-9]/.test(fraction.slice(digits));
   return (isBetween ? [cents, cents + 1n] : [cents]).map((one) => (isNegative ? -one : one));
 }
-
-/** An amount of the service, for people. */
-export const centsText = ({ cents, currency_iso }: MoneyAmount) => `${cents} cents of ${currency_iso}`;
 
 /** A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody knows. */
 export type FieldDifference = { field: string; shop: string | null; service: string | null; isShown: boolean };
@@ -106,3 +103,9 @@ export function fieldDifference(
   if (theirs === undefined) return shop === null ? undefined : { field, shop, service, isShown: false };
   return isSame(service, shop) ? undefined : { field, shop, service, isShown: true };
 }
+
+/** The same for an amount of money. @param theirs null: the service does not show it. */
+export const moneyDifference = (field: string, ours: string, theirs: MoneyAmount | null, unit: MoneyUnit) =>
+  fieldDifference(field, ours, theirs ? `${theirs.cents} cents of ${theirs.currency_iso}` : undefined, () =>
+    isShownAs(theirs, ours, unit),
+  );

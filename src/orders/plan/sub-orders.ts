@@ -4,14 +4,13 @@ import type { LineLinkRow } from '../../warehouse/orders/order-links.ts';
 import { type Line, type SubOrderContent, sentOf } from './desired-order.ts';
 import {
   centsAs,
-  centsText,
   type FieldDifference,
   fieldDifference,
   isSameInAnyCase,
   isSameInvoice,
   isSameSecond,
-  isShownAs,
   type MoneyUnit,
+  moneyDifference,
   optionsKey,
   optionsText,
 } from './same-value.ts';
@@ -49,13 +48,7 @@ export type LineRequest = LineChange | LineRemoval | LineCreation;
  * sub-order. `keep`: sub-orders that no line has and that stay, and why, in words for people. `links`: all line links as they
  * are to be written before anything is sent, with found sub-orders, those taken over, and those about to be created.
  */
-export type SubOrderDifference = {
-  matched: LineChange[];
-  create: LineCreation[];
-  remove: LineRemoval[];
-  keep: { subOrderId: number; why: string }[];
-  links: LineLink[];
-};
+export type SubOrderDifference = ReturnType<typeof subOrderDifference>;
 
 /**
  * Compares the shop's lines with the sub-orders that the service shows. Pure.
@@ -76,8 +69,8 @@ export function subOrderDifference(
   shown: readonly SubOrder[],
   lines: readonly Line[],
   links: readonly LineLink[],
-  by: { untouched?: ReadonlySet<string>; isSelected?: (column: string) => boolean; unit?: MoneyUnit | undefined } = {},
-): SubOrderDifference {
+  by: { untouched?: ReadonlySet<string>; isSelected?: (column: string) => boolean; unit?: MoneyUnit } = {},
+) {
   const { untouched = new Set(), isSelected = () => true, unit } = by;
   const matched: LineChange[] = [];
   const create: LineCreation[] = [];
@@ -148,9 +141,9 @@ function retire(
   gone: readonly LineLink[],
   after: Map<string, LineLink>,
   copied: (candidate: Candidate) => LineLink | undefined,
-): Pick<SubOrderDifference, 'remove' | 'keep'> {
-  const remove: SubOrderDifference['remove'] = [];
-  const keep: SubOrderDifference['keep'] = [];
+) {
+  const remove: LineRemoval[] = [];
+  const keep: { subOrderId: number; why: string }[] = [];
   for (const { lineCode } of gone) after.delete(lineCode);
   for (const candidate of left) {
     const subOrderId = candidate.subOrder.id;
@@ -180,7 +173,7 @@ function matchLines(
   lines: readonly Line[],
   linkOf: ReadonlyMap<string, LineLink>,
   untouched: ReadonlySet<string>,
-  unit: MoneyUnit | undefined,
+  unit: MoneyUnit,
 ) {
   const linkOfId = new Map([...linkOf.values()].map((link) => [link.subOrderId, link]));
   // A sub-order that the response shows twice, as by a join, is no copy.
@@ -225,12 +218,7 @@ function matchLines(
 const ranks = { linked: 0, own: 4, ofAnother: 5, lost: 6, like: 9, unfit: Number.POSITIVE_INFINITY } as const;
 
 /** Returns the rank of a sub-order for a line. A line without content is not pushed now, and keeps what it has. */
-function rankOf(
-  lineCode: string,
-  contentOf: ReadonlyMap<string, SubOrderContent>,
-  link: LineLink | undefined,
-  unit: MoneyUnit | undefined,
-) {
+function rankOf(lineCode: string, contentOf: ReadonlyMap<string, SubOrderContent>, link?: LineLink, unit?: MoneyUnit) {
   const content = contentOf.get(lineCode);
   const isLinked = link !== undefined && !isPending(link);
   const likenessToLine = content && likenessTo(content, unit);
@@ -267,7 +255,7 @@ const butOptions = 2;
  * service, or another integration, may read prices or options in its own way. Undefined: not at all. The product alone is
  * never enough: sizes S and M of one product would be taken for each other.
  */
-function likenessTo(content: SubOrderContent, unit: MoneyUnit | undefined) {
+function likenessTo(content: SubOrderContent, unit: MoneyUnit) {
   const options = optionsKey(content.product_options);
   const amounts = new Set<bigint | undefined>(centsAs(content.price, unit));
   return (candidate: Candidate): typeof exact | typeof butPrice | typeof butOptions | undefined => {
@@ -279,7 +267,7 @@ function likenessTo(content: SubOrderContent, unit: MoneyUnit | undefined) {
 }
 
 /** Whether a repeated creation for the line of this link made the sub-order. The line itself has another one, or none. */
-function isCopy(candidate: Candidate, link: LineLink, candidates: readonly Candidate[], unit: MoneyUnit | undefined) {
+function isCopy(candidate: Candidate, link: LineLink, candidates: readonly Candidate[], unit: MoneyUnit) {
   if (link.idsBefore === null || link.idsBefore.includes(candidate.subOrder.id)) return false;
   const own = candidates.find((one) => one.link === link);
   if (!own) return likenessTo(link.content, unit)(candidate) === exact;
@@ -311,7 +299,7 @@ function lineDifferences(
   found: Candidate,
   known: LineLink | undefined,
   isSelected: (column: string) => boolean,
-  unit: MoneyUnit | undefined,
+  unit: MoneyUnit,
 ): FieldDifference[] {
   const theirs = found.subOrder;
   const options = theirs.product_options;
@@ -327,9 +315,7 @@ function lineDifferences(
     product === undefined || keepsProduct
       ? undefined
       : fieldDifference('product_id', String(ours.product_id), String(product)),
-    fieldDifference('price', ours.price, theirs.price === null ? undefined : centsText(theirs.price), () =>
-      isShownAs(theirs.price, ours.price, unit),
-    ),
+    moneyDifference('price', ours.price, theirs.price, unit),
     // If the shop has no status, the service shows one of its own.
     ours.status ? text('status', ours.status, theirs.status) : undefined,
     fieldDifference('delivery_started_at', ours.delivery_started_at, theirs.delivery_started_at, isSameSecond),
@@ -343,18 +329,17 @@ function lineDifferences(
       () => optionsKey(options ?? {}) === optionsKey(ours.product_options),
     ),
   ];
-  const isOfShop = (field: string) => isSelected(field) || (known !== undefined && hasValue(known.content, field));
+  const isOfShop = (field: string) =>
+    isSelected(field) || (known !== undefined && Boolean(fieldValue(known.content, field)));
   return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 }
 
-const hasValue = (content: SubOrderContent, field: string): boolean =>
-  field === 'product_options'
-    ? optionsText(content.product_options) !== null
-    : Boolean(content[field as keyof SubOrderContent]);
+/** The value of a field; null: none. */
+function fieldValue(content: SubOrderContent, field: string) {
+  const value = content[field as keyof SubOrderContent];
+  return value === undefined || (typeof value === 'object' && Object.keys(value).length === 0) ? null : value;
+}
 
 /** The body of a request that changes these fields. A field without a value is emptied. */
-function bodyOf(content: SubOrderContent, fields: readonly FieldDifference[]): SubOrderPatch {
-  const { product_options: options } = content;
-  const wanted: SubOrderPatch = { ...content, product_options: Object.keys(options).length === 0 ? null : options };
-  return sentOf(Object.fromEntries(fields.map(({ field }) => [field, wanted[field as keyof SubOrderPatch] ?? null])));
-}
+const bodyOf = (content: SubOrderContent, fields: readonly FieldDifference[]): SubOrderPatch =>
+  sentOf(Object.fromEntries(fields.map(({ field }) => [field, fieldValue(content, field)])));

@@ -16,7 +16,7 @@ import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
 import { holdRemovals, isRemoval, type PlannedRequests, type Planning, planOrder } from '../plan/plan-order.ts';
 import { beginPlanning, otherOrderFault, type ReadOrder, readOrders, readSlice } from '../plan/read-orders.ts';
-import { type Breaker, openBreaker, openRequests } from '../requests.ts';
+import { openBreaker, openRequests } from '../requests.ts';
 import { countsOf, recordOf } from './record.ts';
 import { learn, type Result, sendAll } from './send.ts';
 
@@ -32,7 +32,7 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
 
 /** What the orders of one slice share. */
 type SlicePush = Planning & {
-  breaker: Breaker;
+  breaker: ReturnType<typeof openBreaker>;
   /** The order as it is in the shop now; undefined if the shop does not have it. */
   readAgain(code: string): Promise<ReadOrder | undefined>;
 };
@@ -200,12 +200,7 @@ function isStale({ link, isNew, isForgotten, isAlike }: LeasedOrder, { order }: 
 }
 
 /** Steps 3 and 4. */
-async function bringInLine(
-  deps: OrderDeps,
-  leased: LeasedOrder,
-  order: DesiredOrder,
-  slice: SlicePush,
-): Promise<Counts> {
+async function bringInLine(deps: OrderDeps, leased: LeasedOrder, order: DesiredOrder, slice: SlicePush) {
   const { rights, breaker } = slice;
   const endRecord = breaker.begin(leased.link.failedPushes > 0);
   const planAt = (seen: Shown, known: OrderMemory) => planOrder(order, seen, known, slice);

@@ -127,12 +127,7 @@ function newDeadLetters({ code, raw: { order }, lines, faulty }: DesiredOrder, f
 }
 
 /** What a push did, as the run counts it. @param isAbsent the service does not have the order any more. */
-export function countsOf(
-  { order }: DesiredOrder,
-  memory: OrderMemory,
-  results: readonly Result[],
-  isAbsent: boolean,
-): Counts {
+export function countsOf({ order }: DesiredOrder, memory: OrderMemory, results: readonly Result[], isAbsent: boolean) {
   const done = (kind: Result['request']['kind']) => {
     const ofKind = results.filter(({ request, sent }) => request.kind === kind && sent.kind === 'done');
     return new Set(ofKind.map(({ request }) => 'lineCode' in request && request.lineCode)).size;

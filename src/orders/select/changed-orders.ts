@@ -1,5 +1,5 @@
 import { isoOf } from '../../base/time/span.ts';
-import type { OrderPosition, RawOrder } from '../../shop/orders.ts';
+import type { OrderPosition } from '../../shop/orders.ts';
 import { warehouseNow } from '../../warehouse/index.ts';
 import { dueOrders } from '../../warehouse/orders/due-orders.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
@@ -56,10 +56,7 @@ export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptio
 }
 
 /** The orders that an incremental run would look at now, read as a push reads them, each once. Writes nothing. */
-export async function* changedOrders(
-  deps: ChangedDeps,
-  options: ChangedOptions,
-): AsyncGenerator<RawOrder[], void, undefined> {
+export async function* changedOrders(deps: ChangedDeps, options: ChangedOptions) {
   const shown = new Set<string>();
   let batch: Batch<ChangedState> | undefined = await planChangedOrders(deps, options);
   for (; batch !== undefined; batch = await nextChangedOrders(deps, batch.state, options)) {
@@ -101,14 +98,10 @@ export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedS
   await advanceCursor(db, 'orders', { at, readTo });
 }
 
-async function readChanges(
-  { shop }: ChangedDeps,
-  state: ChangedState,
-  after: OrderPosition,
-  { batchSize: size }: ChangedOptions,
-): Promise<Batch<ChangedState>> {
+async function readChanges({ shop }: ChangedDeps, state: ChangedState, after: OrderPosition, options: ChangedOptions) {
   const { isByCode, isAhead, shopNow } = state;
   const axis = isByCode ? 'code' : 'updated';
+  const { batchSize: size } = options;
   const { keys, next } = await shop.orderCodes({ axis, after, size, inCodeOrder: isAhead === true });
   const newest = keys.at(-1)?.at ?? state.newest;
   const isNextAhead = !isByCode && next && (isAhead || Date.parse(next.at) > Date.parse(shopNow));

@@ -1,6 +1,6 @@
 import type { OpenSpan } from '../../base/time/day-range.ts';
 import { isoOf } from '../../base/time/span.ts';
-import type { OrderPage, OrderPosition, RawOrder } from '../../shop/orders.ts';
+import type { OrderPage, OrderPosition } from '../../shop/orders.ts';
 import { knownOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import { slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -57,16 +57,11 @@ const codesByCreation = (
   shop.orderCodes({ axis: isWhole(range) ? 'code' : 'created', after, before: boundsOf(range).to, size });
 
 /** The shop's orders created in the range, a slice at a time, as they are when their slice is read. */
-export async function* ordersByCreation(
-  shop: Pick<OrderDeps['shop'], 'orderCodes' | 'orders'>,
-  range: OpenSpan,
-): AsyncGenerator<RawOrder[], void, undefined> {
+export async function* ordersByCreation(shop: Pick<OrderDeps['shop'], 'orderCodes' | 'orders'>, range: OpenSpan) {
   for (let after: OrderPosition | undefined = startOf(range); after !== undefined; ) {
     const page = await codesByCreation(shop, range, 5000, after);
-    yield* inSlices(
-      shop,
-      page.keys.map(({ code }) => code),
-    );
+    const codes = page.keys.map(({ code }) => code);
+    yield* inSlices(shop, codes);
     after = page.next;
   }
 }
