@@ -42,15 +42,6 @@ export type PushRights = Readonly<
 export const contactPolicy = (rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): ContactPolicy =>
   rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
 
-/**
- * Whether an order is young enough for contact: never with ORDER_CONTACT_MAX_AGE_DAYS=0. An order that is dated more than a day
- * ahead is not: its real age is unknown, and clocks and zones of two machines differ by less.
- */
-export function isYoungAt(now: Date, createdAt: Date, maxAgeDays: number): boolean {
-  const ageMs = now.getTime() - createdAt.getTime();
-  return maxAgeDays > 0 && ageMs >= -dayMs && ageMs <= maxAgeDays * dayMs;
-}
-
 /** `decision`: null if no push of the order has begun yet. */
 export type ContactQuestion = { decision: ContactDecision; createdAt: Date; now: Date };
 
@@ -69,8 +60,11 @@ export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, r
     case 'always':
       // A step of the queue may name any order: the contact of other days than the person's is not sent.
       return at >= start && at < end;
-    case 'young':
-      return decision !== 'withheld' && isYoungAt(now, createdAt, rights.contactMaxAgeDays);
+    case 'young': {
+      // The real age of an order that is dated ahead is unknown. Clocks and zones of two machines differ by less than a day.
+      const ageMs = now.getTime() - createdAt.getTime();
+      return decision !== 'withheld' && ageMs >= -dayMs && ageMs <= rights.contactMaxAgeDays * dayMs;
+    }
     default:
       return policy satisfies never;
   }

@@ -34,10 +34,7 @@ export const looksAtMost = 2;
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
 export const leasePollMs = 500;
 
-/**
- * Orders and sub-orders that may be removed at the service in 24 hours: `perDay`, or the share of the orders pushed in
- * these 24 hours, if that is more (promise 6).
- */
+/** Orders and sub-orders that may be removed in 24 hours: `perDay`, or that share of those pushed, if it is more (promise 6). */
 export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
 
 /** Pages of a hundred orders of the service in which a run of the catalog looks for products. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ageClock, firstDecision, isYoungAt, mayCarryContact } from '../../src/orders/contact-rule.ts';
+import { ageClock, firstDecision, mayCarryContact } from '../../src/orders/contact-rule.ts';
 import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import { triggers } from '../../src/warehouse/runs/runs.ts';
 import { usualRights } from '../harness/sync-orders.ts';
@@ -69,7 +69,8 @@ describe('the age of an order', () => {
     ['2026-06-01T00:00:00Z', 0, false],
     ['2026-06-01T09:00:00Z', 0, false],
   ])('of %s is young on the first of June, with %i days: %s', (createdAt, days, isYoung) => {
-    expect(isYoungAt(now, new Date(createdAt), days)).toBe(isYoung);
+    const question = { decision: null, createdAt: new Date(createdAt), now };
+    expect(mayCarryContact(question, { ...usualRights, contactMaxAgeDays: days })).toBe(isYoung);
   });
 
   test('is given by the later one of two clocks, which goes on', () => {

@@ -135,8 +135,6 @@ const findOrCreate = (
     return grade;
   });
 
-const queryOf = { category: 'categories', user_grade: 'user_grades' } as const;
-
 /**
  * Opens the shop's records of one kind, and what is remembered of them.
  *
@@ -150,7 +148,7 @@ export async function openCatalog<T extends { code: string }>(
   [column, field]: readonly [column: string, field: keyof T],
 ) {
   const { db, shop } = deps;
-  const query = queryOf[kind];
+  const query = kind === 'category' ? 'categories' : 'user_grades';
   const rows = (await shop.catalog(query)) ?? [];
   const { byCode, codes, deadLetters } = readCatalogRows(kind, rows, read);
   const failing = await failingKeys(db, kind);

@@ -142,10 +142,7 @@ export function planOrder(
   };
 }
 
-/**
- * Contact that shop and service should share although this push carries none: a repair names contact that was sent before,
- * unless the service hides it, and leaves it to the next sync.
- */
+/** Contact that a repair compares although it carries none: what was sent before and is shown. The next sync sends it. */
 const contactOfRepair = (memory: OrderMemory, detail: OrderDetail): ContactField[] =>
   contactFields.filter((field) => sentBefore(memory).includes(field) && shownContact(detail)[field]);
 

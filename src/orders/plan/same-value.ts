@@ -87,11 +87,7 @@ export function centsAs(amount: string, unit: MoneyUnit): bigint[] {
 /** A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody knows. */
 export type FieldDifference = { field: string; shop: string | null; service: string | null; isShown: boolean };
 
-/**
- * Undefined if both ends say the same, or if the shop has no value and the service shows none.
- *
- * @param theirs undefined: the response lacks the field.
- */
+/** Undefined if both ends say the same, or have no value. @param theirs undefined: the response lacks the field. */
 export function fieldDifference(
   field: string,
   ours: string | null | undefined,

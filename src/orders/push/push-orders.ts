@@ -99,17 +99,14 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
     }
     return {};
   };
-  const fail = (error: unknown): Counts => {
-    failures.push(error);
-    return {};
-  };
+  const fail = (error: unknown) => void failures.push(error);
   const counts = await Promise.all(orders.map((order) => push(order).catch(fail)));
   // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
   const isDown = failures.some((error) => error instanceof ReviewSyncError && error.code === 'unavailable');
   if (isDown) await deps.api.orders.list({ limit: 1 }).catch(() => {});
   if (failures.length > 0) throw failures[0];
   deps.signal.throwIfAborted();
-  return addCounts(counts);
+  return addCounts(counts.filter((one) => one !== undefined));
 }
 
 /** `OtherLease`: another process is pushing the order, so nothing was done. */
