@@ -101,14 +101,13 @@ export function subOrderDifference(
     if (!found) {
       const pending = own && isPending(own) ? own : undefined;
       create.push({ kind: 'create', lineCode, body: sentOf(content), isSentAgain: pending !== undefined });
-      const idsBefore = pending?.idsBefore ?? [...ids];
-      after.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore });
+      after.set(lineCode, { ...line, subOrderId: null, isOurs: true, idsBefore: pending?.idsBefore ?? [...ids] });
       continue;
     }
     const fields = lineDifferences(content, found, found.link ?? own, isSelected, unit);
     const subOrderId = found.subOrder.id;
-    const isHidden = hidden !== undefined;
-    matched.push({ kind: 'change', ...line, subOrderId, fields, body: bodyOf(content, fields), isHidden });
+    const body = bodyOf(content, fields);
+    matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden: hidden !== undefined });
     // Until the change is carried out: what was sent of it last.
     const sent = fields.length > 0 && found.link ? found.link.content : content;
     if (own?.subOrderId === subOrderId && isDeepStrictEqual(own.content, sent)) continue;

@@ -56,10 +56,13 @@ const codesByCreation = (
 ): Promise<OrderPage> =>
   shop.orderCodes({ axis: isWhole(range) ? 'code' : 'created', after, before: boundsOf(range).to, size });
 
+/** Codes found in one statement. */
+const codesAtOnce = 5000;
+
 /** The shop's orders created in the range, a slice at a time, as they are when their slice is read. */
 export async function* ordersByCreation(shop: Pick<OrderDeps['shop'], 'orderCodes' | 'orders'>, range: OpenSpan) {
   for (let after: OrderPosition | undefined = startOf(range); after !== undefined; ) {
-    const page = await codesByCreation(shop, range, 5000, after);
+    const page = await codesByCreation(shop, range, codesAtOnce, after);
     const codes = page.keys.map(({ code }) => code);
     yield* inSlices(shop, codes);
     after = page.next;
