@@ -43,13 +43,9 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
     where ${isCode('user_code', whose.userCode)} or ${isOfOrder}
     order by id`;
   const comments = await valuesOf<number>(db)`
-    select id from warehouse.reviews
-    where jsonb_typeof(extra -> 'comments') = 'array' and exists (
-      select from jsonb_array_elements(extra -> 'comments') as item
-      where ${isCode("item ->> 'user_code'", whose.userCode)}
-    )
-    order by id`;
-  type Open = { id: number; kind: string; key: string; orderCode: string | null; isOwn: boolean };
+    select distinct review_id from warehouse.review_comments
+    where ${isCode('user_code', whose.userCode)} order by review_id`;
+  type Open = Traces['deadLetters'][number] & { orderCode: string | null; isOwn: boolean };
   const masked = [forgotten, forgottenKept];
   const open = await rowsOf<Open>(db, 'dead_letters_of_customer', whose.userCode ?? null, whose.orders, masked);
   const own = new Set(whose.orders);
