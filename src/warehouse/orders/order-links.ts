@@ -85,26 +85,6 @@ export const isOfAnother = (db: Db, code: string, orderId: number) => isAny(db)`
   select from sync.order_links
   where sync.code_key(order_code) = sync.code_key(${code}) and order_code <> ${code} and order_id = ${orderId}`;
 
-/** Which of these orders were deleted at the service and forgotten since then: forget_orders.sql leaves a dead letter. */
-export async function forgottenSince(db: Db, codes: readonly string[], since: Date): Promise<Set<string>> {
-  if (codes.length === 0) return new Set();
-  const letters = await listOf<{ code: string }>(db)`
-    select order_code as code from sync.dead_letters where resolved_at >= ${since} and order_code = any(${codes})`;
-  return new Set(letters.map(({ code }) => code));
-}
-
-/** Another process is pushing the order: which one, and when its lease expires unless it renews it. */
-export type OtherLease = { orderCode: string; leasedBy: string; leasedUntil: Date };
-
-/** Who pushes these orders at the moment, by code. */
-export async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string, OtherLease>> {
-  if (codes.length === 0) return new Map();
-  const leases = await listOf<OtherLease>(db)`
-    select order_code as "orderCode", lease_owner as "leasedBy", lease_expires_at as "leasedUntil"
-    from sync.order_links where order_code = any(${codes}) and lease_owner is not null`;
-  return new Map(leases.map((lease) => [lease.orderCode, lease]));
-}
-
 /** The next run pushes those of these orders that the warehouse remembers, although the shop did not change them. */
 export const makeDue = (db: Db, codes: readonly string[]) => write(db)`
   update sync.order_links set due_at = clock_timestamp() where order_code in (

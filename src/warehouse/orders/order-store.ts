@@ -4,17 +4,8 @@ import { sql } from 'kysely';
 import { asStorableJson } from '../../base/json-text.ts';
 import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
-import { type Db, rowsOf, type Warehouse, write } from '../index.ts';
-import {
-  alikeOrders,
-  type ContactDecision,
-  forgottenSince,
-  type LineLinkRow,
-  type OrderLink,
-  type OtherLease,
-  orderLines,
-  otherLeases,
-} from './order-links.ts';
+import { type Db, listOf, rowsOf, valuesOf, type Warehouse, write } from '../index.ts';
+import { alikeOrders, type ContactDecision, type LineLinkRow, type OrderLink, orderLines } from './order-links.ts';
 
 /** The lease ran out while its holder was frozen or cut off, and another process has taken it. */
 export class LeaseLostError extends Error {
@@ -195,6 +186,26 @@ async function leaseOrders(db: Db, leaseMs: number, wanted: readonly WantedLease
     };
     return { orderCode, token, link, ...known, isNew, renewedAtMs };
   });
+}
+
+/** Which of these orders were deleted at the service and forgotten since then: forget_orders.sql leaves a dead letter. */
+async function forgottenSince(db: Db, codes: readonly string[], since: Date): Promise<Set<string>> {
+  if (codes.length === 0) return new Set();
+  const forgotten = await valuesOf<string>(db)`
+    select order_code from sync.dead_letters where resolved_at >= ${since} and order_code = any(${codes})`;
+  return new Set(forgotten);
+}
+
+/** Another process is pushing the order: which one, and when its lease expires unless it renews it. */
+export type OtherLease = { orderCode: string; leasedBy: string; leasedUntil: Date };
+
+/** Who pushes these orders at the moment, by code. */
+async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string, OtherLease>> {
+  if (codes.length === 0) return new Map();
+  const leases = await listOf<OtherLease>(db)`
+    select order_code as "orderCode", lease_owner as "leasedBy", lease_expires_at as "leasedUntil"
+    from sync.order_links where order_code = any(${codes}) and lease_owner is not null`;
+  return new Map(leases.map((lease) => [lease.orderCode, lease]));
 }
 
 const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[]) => ({
