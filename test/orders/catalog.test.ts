@@ -86,6 +86,10 @@ test('a grade is created once, renamed, and found by its name when its link or t
   };
   await world.shop(`insert into g values ('G1', 'Silver'), ('G2', 'Gold')`);
   await syncs('Silver', 'Gold');
+  for (const name of ['A &amp; B', 'A & B']) {
+    await world.shop(`update g set name = '${name}' where code = 'G2'`);
+    await syncs('Silver', name);
+  }
   await world.shop(`update g set name = 'Platinum' where code = 'G2'`);
   await syncs('Silver', 'Platinum');
   await world.warehouse('delete from sync.user_grade_links');

@@ -96,7 +96,7 @@ export async function syncUserGrades(deps: OrderDeps): Promise<Counts> {
       if (linked && catalog.isUnchanged(grade)) return undefined;
       const there = linked ?? (await findOrCreate(deps, grade, catalog.codes, options));
       const icon = catalog.isCleared(grade) && there.icon_url ? null : grade.iconUrl;
-      const name = isSameText(there.name, grade.name) ? undefined : grade.name;
+      const name = there.name === grade.name ? undefined : grade.name;
       const icon_url = icon === there.icon_url ? undefined : icon;
       if (name !== undefined || icon_url !== undefined) await userGrades.update(there.id, { name, icon_url }, options);
       return there;
