@@ -70,7 +70,10 @@ export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, r
   }
 }
 
-/** The decision that is written down with the first lease of an order, for as long as the order is remembered. */
+/**
+ * The decision that is written down with the lease of an order whose first push is not recorded (lease_orders.sql), for as
+ * long as the order is remembered.
+ */
 export const firstDecision = (order: Omit<ContactQuestion, 'decision'>, rights: PushRights): 'allowed' | 'withheld' =>
   mayCarryContact({ ...order, decision: null }, rights) ? 'allowed' : 'withheld';
 

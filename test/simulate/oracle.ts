@@ -376,9 +376,9 @@ function contactIsComplete(
   if (first?.policy !== 'young' || !first.isYoung) return [];
   // A process that sends no contact may have pushed it first, or its newest address.
   if (hasOtherSettings) return [];
-  // A backfill or a repair may have begun to push it before, and have died.
-  const backfillsMs = runs.flatMap(({ job, startedMs }) => (job.name === 'backfill-orders' ? [startedMs] : []));
-  if (withheld.has(order.code) && [...backfillsMs, ...repairsMs].some((ms) => ms <= first.atMs)) return [];
+  // A backfill or a repair may have pushed it before a push of the sync was recorded.
+  const isWithoutContact = repairsMs.length > 0 || runs.some(({ job }) => job.name === 'backfill-orders');
+  if (withheld.has(order.code) && isWithoutContact) return [];
   return (['email', 'phone'] as const).flatMap((field) =>
     order[field] !== null && found[`user_${field}`] !== order[field]
       ? [`is young, and its ${field} is not at the service`]

@@ -79,12 +79,20 @@ test('a pushed order is in the shop, waits as before, and is due if made due mea
   expect(await ask(found)).toEqual([{ absent_since: null, waiting_since: new Date('2026-01-01Z'), is_due: true }]);
 });
 
-test('the first lease decides about contact for good', async () => {
+test('the first push decides about contact for good', async () => {
   for (const contact of ['withheld', 'allowed'] as const) {
     const leased = await taken('O1', contact);
     expect(leased.link.contact).toBe('withheld');
     await store.release(leased, { isBrokenOff: true });
   }
+  // Until a push is recorded, a run that withholds contact decides: the process of the first one may have sent nothing.
+  for (const contact of ['allowed', 'withheld'] as const) {
+    const leased = await taken('O3', contact);
+    expect(leased.link.contact).toBe(contact);
+    await store.release(leased, { isBrokenOff: true });
+  }
+  await store.record(await taken('O4', 'allowed'), emptyPush);
+  expect((await taken('O4', 'withheld')).link.contact).toBe('allowed');
   // One that was given back before anything was sent has decided nothing.
   for (const contact of ['withheld', 'allowed'] as const) {
     const leased = await taken('O2', contact);

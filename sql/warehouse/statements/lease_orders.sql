@@ -1,5 +1,6 @@
 -- Takes the lease of each order that nobody is pushing, or whose lease has expired. The run that begins to push an
--- order first decides whether requests about it may carry contact, for as long as the row is there (promise 7).
+-- order first decides whether requests about it may carry contact, for as long as the row is there (promise 7). Until a push
+-- is recorded, a run that carries none withholds it for good.
 -- $1: [{code, token, contact, orderedAt}]; $2: how long the lease lasts, in milliseconds. Index: order_links_pkey.
 -- An order with a lease owner is due until a push of it is recorded, so a fingerprint from before a push that died
 -- counts as unknown, and the order stays due if this lease is given back without a record.
@@ -12,7 +13,8 @@ from jsonb_to_recordset($1::jsonb) as w (code text collate "C", token text, cont
 order by code
 on conflict (order_code) do update
 set lease_owner = excluded.lease_owner, lease_expires_at = excluded.lease_expires_at,
-  contact = coalesce(l.contact, excluded.contact), ordered_at = coalesce(l.ordered_at, excluded.ordered_at),
+  contact = case when l.contact is null or (l.contact = 'allowed' and l.pushed_at is null) then excluded.contact else l.contact end,
+  ordered_at = coalesce(l.ordered_at, excluded.ordered_at),
   fingerprint = case when l.lease_owner is null then l.fingerprint end,
   due_at = case when l.lease_owner is null then l.due_at else clock_timestamp() end
 where l.lease_owner is null or l.lease_expires_at < clock_timestamp()

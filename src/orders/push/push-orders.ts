@@ -116,7 +116,7 @@ type Leased<T> = { done: T } | OtherLease;
  * Brings one order at the service in line with the shop (docs/interface.md, "Orders" and "Sub-orders").
  *
  * 1. Take the lease: from here on no other process pushes this order, and it is due until this push is recorded. The
- *    first lease decides about contact (promise 7).
+ *    first push decides about contact (promise 7).
  * 2. Read the order again if another process has pushed it since it was read, broke off a push of it, or has deleted
  *    it. Stop if nothing is to be sent.
  * 3. Plan, write down what is about to be created, send, learn; again while something is left to be planned (`carryOut`).
