@@ -6,8 +6,10 @@ import {
   closeGapsReadSince,
   coveredSpans,
   enterSpan,
+  namedDates,
   openGap,
   openGaps,
+  recordOverview,
 } from '../../src/warehouse/reviews/coverage.ts';
 import { pruneHistory } from '../../src/warehouse/runs/retention.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
@@ -198,4 +200,15 @@ test('a gap takes in those within it, and a proven span cuts what it touches', a
   for (const start of [100, 200]) await gap(start, 300);
   await closeGaps(warehouse.db, 'created', { start: 100, end: 250 });
   expect((await all()).filter(([, start]) => Number(start) >= 100)).toEqual([['created', 250, 300, 1]]);
+});
+
+test('a clock that was ahead for one run hides no overview that is captured later', async () => {
+  const capture = (aheadMs: number, last: string) => {
+    const capturedAt = new Date(Date.now() + aheadMs);
+    return recordOverview(warehouse.db, { capturedAt, first: '2026-03-01T12:00:00.000Z', last });
+  };
+  await capture(20 * 3_600_000, '2026-03-02T12:00:00.000Z');
+  await capture(0, '2026-03-03T12:00:00.000Z');
+  const [, last] = await namedDates(warehouse.db);
+  expect(last).toEqual(new Date('2026-03-03T12:00:00.000Z'));
 });

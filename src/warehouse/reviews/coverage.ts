@@ -133,10 +133,14 @@ export const namedDates = (db: Db) =>
     select unnest(array[first_review_created_at, last_review_created_at])
     from (select * from warehouse.review_overview order by captured_at desc limit 1) as newest`;
 
-/** Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). */
+/**
+ * Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). If this
+ * machine's clock is ahead, the capture is of now: no later one must count as older.
+ */
 export const recordOverview = (
   db: Db,
   capture: { capturedAt: Date; first: string | null; last: string | null },
 ) => write(db)`
   insert into warehouse.review_overview (captured_at, first_review_created_at, last_review_created_at)
-  values (${capture.capturedAt}, ${capture.first}, ${capture.last}) on conflict do nothing`;
+  values (least(${capture.capturedAt}::timestamptz, clock_timestamp()), ${capture.first}, ${capture.last})
+  on conflict do nothing`;
