@@ -67,7 +67,8 @@ const notReached = [
   'reviews and comments without user_code, as those of guests: name their order with forget order',
   'comments on a review that is a dead letter: they go when it closes',
   'dead letters of webhooks: events name ids, no customer; discard one that holds more',
-  'Parquet files: they show no member; the next export into the same folder rewrites these months, other copies stay',
+  'Parquet files: they show no member, only order_key and the length of the text; the next export parquet into the same ' +
+    'folder rewrites these months, copies elsewhere stay',
   'earlier versions of rows in the files of the database: vacuum and new writes overwrite them',
   'backups of the warehouse, its log of writes, copies that BI tools made, and logs of other systems',
 ];
