@@ -109,6 +109,12 @@ const requestsOf = (given: Given) => wireRequests(plan(given), difference(given)
 const fieldsOf = (given: Given) => difference(given).fields.map(({ field }) => field);
 
 describe('the fields of an order', () => {
+  test('nothing is compared with another order of the shop, whatever code the service shows for it', () => {
+    const alike = [{ orderCode: 'A', code: 'a', orderId: 1, shownCode: null }];
+    const found = plan({ shop: { ...ofShop(), alike }, shown: atService({ code: 'a', user_name: 'Lee' }) });
+    expect([found.difference, found.requests, found.memory.stop?.other]).toEqual([undefined, [], 'a']);
+  });
+
   test('what both ends say alike, or an account in place of a name, is no difference', () => {
     expect(difference().fields).toEqual([]);
     expect(isDifferent(difference())).toBe(false);
