@@ -6,6 +6,7 @@ import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import {
+  format,
   type Manifest,
   type ManifestFile,
   monthsOf,
@@ -67,26 +68,18 @@ type PlannedFile = Pick<ManifestFile, 'month' | 'version'> & {
  * @throws UsageError if the folder holds something else, or the export of another warehouse.
  */
 export async function exportParquet(
-  warehouse: Warehouse,
+  source: Warehouse,
   dir: string,
   { signal, onProgress }: { signal: AbortSignal; onProgress(done: number, total: number): void },
 ): Promise<ExportReport> {
-  return withBiSnapshot(warehouse, async (snapshot) => {
+  return withBiSnapshot(source, async (snapshot) => {
     // After the snapshot, which one export of the warehouse has at a time: another one may have written the folder.
     const before = await readManifest(dir);
-    if (before && before.warehouse !== snapshot.warehouse) {
+    const { warehouse, timeZone, takenAt } = snapshot;
+    if (before && before.warehouse !== warehouse) {
       throw new UsageError(`${dir} is the export of another warehouse`, { hint: 'Name an empty folder.' });
     }
-    const { timeZone, takenAt } = snapshot;
-    const manifest: Manifest = {
-      format: 'review-sync parquet export',
-      formatVersion: 1,
-      warehouse: snapshot.warehouse,
-      timeZone,
-      takenAt,
-      complete: true,
-      files: {},
-    };
+    const manifest: Manifest = { format, formatVersion: 1, warehouse, timeZone, takenAt, complete: true, files: {} };
     const report: ExportReport = { dir, takenAt, written: [], removed: [], unchanged: 0, tables: [] };
     const planned = await planFiles(dir, snapshot, before);
     const unsure = planned.map(({ path, table, month, kept }) => {

@@ -8,9 +8,11 @@ import type { FileContent } from './parquet-file.ts';
 /** `version`: of the rows of the month, the view and the time zone; null: the next export writes the file again. */
 export type ManifestFile = FileContent & { table: string; month: string | null; version: string | null };
 
+export const format = 'review-sync parquet export';
+
 /** DIR/manifest.json: what the export holds. Written last, so that it never names a file that is not there yet. */
 export type Manifest = {
-  format: 'review-sync parquet export';
+  format: typeof format;
   formatVersion: 1;
   /** Identifies the warehouse. */
   warehouse: string;
@@ -65,7 +67,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   }
   if (!(await lstat(path)).isFile()) throw new UsageError(`${path} is no file`);
   const manifest = parsedJson(await readFile(path, 'utf8')) as Manifest | undefined;
-  if (manifest?.format !== 'review-sync parquet export' || manifest.formatVersion !== 1) {
+  if (manifest?.format !== format || manifest.formatVersion !== 1) {
     throw new UsageError(`${path} is not the manifest of an export of this version of review-sync`, {
       hint: 'Name an empty folder. If an export was here, delete the folder or restore its manifest.json.',
     });
