@@ -43,7 +43,6 @@ export type Lists = {
 /** `voidLooks` of a process that has seen no list. */
 export const voidLooksAtMost = 16;
 
-/** Before the first list. */
 export const openLists = (slots: LimitFunction): Lists => ({
   slots,
   lastPageGuess: 1,

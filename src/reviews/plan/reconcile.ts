@@ -50,7 +50,9 @@ export async function concludeReconcile(
   const { warehouse, plausible } = deps;
   const { db } = warehouse;
   const daysAgo = (days: number) => new Date(deps.now().getTime() - days * dayMs);
-  await restoreDeleted(deps, daysAgo(recentDays));
+  // A review that the service has restored comes back, even if it is hidden and no list shows it.
+  const deleted = await deletedSince(db, daysAgo(recentDays), restoredAtMost);
+  await untilDown(deleted, async (id) => (await refreshReview(deps, id)).kind);
   // Everything was read since: a record that is not shown any more was corrected or deleted.
   await closeUnseenReviews(db, daysAgo(allDays + 1));
   await closeGapsReadSince(db);
@@ -67,16 +69,6 @@ export async function concludeReconcile(
       await landPage(warehouse, pageOfOne(shown, plausible));
     },
   });
-  const unread = gapsProblem(await openGaps(db));
-  const all = unread === undefined ? problems : [...problems, unread];
+  const all = [...problems, gapsProblem(await openGaps(db))].filter((one) => one !== undefined);
   return { counts: { deleted: gone.length, unlisted }, problem: all.join('. ') };
-}
-
-/**
- * Asks by id for the reviews that were marked deleted since that moment, the last first. A review that the
- * service has restored comes back, even if it is hidden and no list shows it.
- */
-async function restoreDeleted(deps: ReviewDeps, since: Date): Promise<void> {
-  const ids = await deletedSince(deps.warehouse.db, since, restoredAtMost);
-  await untilDown(ids, async (id) => (await refreshReview(deps, id)).kind);
 }

@@ -42,9 +42,8 @@ export async function allReviews(deps: ReviewDeps): Promise<Span> {
   // Requests include their end.
   const before = intersection({ start: named.start - listLimits.seconds, end: named.start - 1 }, plausible);
   if (before && (await newestOf(deps, 'created', before)) !== undefined) return { ...named, start: plausible.start };
-  const [first, last] = await storedDates(deps.warehouse.db);
-  const held = first !== undefined && last !== undefined && intersection({ start: first, end: last + 1 }, plausible);
-  return held ? { start: Math.min(named.start, held.start), end: Math.max(named.end, held.end) } : named;
+  const held = (await storedDates(deps.warehouse.db)).map((date) => within(plausible, date));
+  return { start: Math.min(named.start, ...held), end: Math.max(named.end, ...held.map((date) => date + 1)) };
 }
 
 /** Lists that are read of a service without reviews: a year and a half. All plausible ones are more than 220. */

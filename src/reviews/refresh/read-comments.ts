@@ -58,9 +58,6 @@ const showsComments = ({ comments, updated_at }: RawReview['item'], { count, upd
   (Array.isArray(comments) || (comments === null && !count)) &&
   (parseInstant(updated_at) ?? Number.POSITIVE_INFINITY) >= secondOf(updatedAt);
 
-/**
- * Whether the first response has fewer comments than the list counted. The service may hide the others, or a copy that
- * lags behind may not have them yet: the second response is believed.
- */
+/** Whether the first response has fewer comments than the list counted: a copy may lag behind. The second is believed. */
 const isShort = ({ comments }: RawReview['item'], { count, attempts }: CommentsDue) =>
   attempts === 0 && Array.isArray(comments) && comments.length < (count ?? 0);

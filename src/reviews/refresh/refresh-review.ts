@@ -204,8 +204,8 @@ export async function retryOpenRefused(
 }
 
 /**
- * Asks by id for the reviews that are dead letters: each lands, or its dead letter says why it cannot. The dead letter of
- * a review that is gone (`askTwice`) closes. A review without a usable id lands when a list shows it corrected.
+ * Asks by id for the reviews that are dead letters: each lands, its dead letter says why it cannot, or it is gone
+ * (`askTwice`). A review without a usable id lands when a list shows it corrected.
  */
 export async function retryRefused(deps: ReviewDeps, deadLetters: readonly DeadLetter[]): Promise<void> {
   const { db } = deps.warehouse;
