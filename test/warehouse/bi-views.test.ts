@@ -154,6 +154,28 @@ test('a field is gone after three records without it, or a hundred if half had i
   ]);
 });
 
+test('the date of a comment is read in every form that ISO 8601 and Ruby have for its offset', async () => {
+  const { ask } = await createWarehouse();
+  const dates = [
+    '2026-11-25T10:00:00.123+09:00',
+    '2026-11-25T10:00:00+0900',
+    '2026-11-25T10:00:00+09',
+    '2026-11-25T01:00:00Z',
+    '2026-11-25t01:00:00z',
+    '2026-11-25 10:00:00 +0900',
+    '2026-11-25 01:00:00 Z',
+    '2026-11-24T21:30:00.5-0330',
+    '2026-11-25 10:00:00',
+  ];
+  const extra = JSON.stringify({
+    comments: [...dates, '2026-11-25', '10:00:00', null].map((one) => ({ created_at: one })),
+  });
+  await ask('insert into warehouse.reviews (id, created_at, updated_at, extra) values (1, now(), now(), $1)', [extra]);
+  const shown = await ask<{ at: Date | null }>('select replied_at as at from bi.replies order by position');
+  const moment = new Date('2026-11-25T01:00:00Z');
+  expect(shown.map(({ at }) => at)).toEqual([...dates.map(() => moment), new Date('2026-11-24T15:00:00Z'), null, null]);
+});
+
 test('whether the shop wrote a comment is read from the usual names of its fields', async () => {
   const { ask } = await createWarehouse();
   const comments: [comment: Record<string, unknown>, isByShop: boolean | null][] = [
