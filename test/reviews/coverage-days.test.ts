@@ -88,6 +88,18 @@ test.each([
   },
 );
 
+test('a day without reviews is incomplete once its list cannot be read', async () => {
+  await ask(`insert into warehouse.review_overview values ('2026-03-20', '2026-03-01', '2026-03-10T23:00:00Z'),
+    ('2026-03-21', '2026-03-01', '2026-03-20T12:00:00Z')`);
+  await ask(`update sync.settings set time_zone = 'UTC'`);
+  await read(['created', '2026-03-01Z', '2026-03-11Z'], ['created', '2026-03-20Z', '2026-03-21Z']);
+  expect((await holesOf())[0]).toEqual([]);
+  // A review appeared there later than its date, and the list with it fails.
+  await ask(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
+    values ('created', '2026-03-15T12:00:00Z', '2026-03-15T12:00:01Z', 'failed', '')`);
+  expect((await holesOf())[0]).toEqual(['2026-03-15']);
+});
+
 /** A moment so many days and hours after the beginning of today. */
 const at = (days: number, hours: number) =>
   new Date(Math.floor(Date.now() / 86_400_000 + days) * 86_400_000 + hours * 3_600_000);
