@@ -16,6 +16,12 @@ export const listLimits = {
 export const windowsAtATime = 8;
 
 /**
+ * Lists of the longest span in a window, at most. A list that is too long for 29 pages leaves what lies behind them to the
+ * next list of its window: 1.05 requests a page instead of 1.075 at 144 reviews a day.
+ */
+export const listsOfAWindow = 3;
+
+/**
  * Seconds before a request in which a review may have been written and not be listed yet, and for which a service may
  * refuse lists because its clock is behind ours.
  */

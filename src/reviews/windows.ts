@@ -1,18 +1,29 @@
 import { localPeriod, type Second, type Span, shortestEnd, without } from '../base/time/span.ts';
 import type { Axis } from '../warehouse/reviews/coverage.ts';
-import { listLimits } from './limits.ts';
+import { listLimits, listsOfAWindow, windowsAtATime } from './limits.ts';
 
-/** A period of reviews to be read, over the date that `axis` names: no longer than a request may ask for. */
+/** A period of reviews to be read, over the date that `axis` names. */
 export type Window = Readonly<{ axis: Axis; span: Span }>;
 
-/** Cuts what of `wanted` is not `covered` into windows of at most 44 days. Those of one part are equally long. */
-export function planWindows(axis: Axis, wanted: Span, covered: readonly Span[] = []): Window[] {
+/**
+ * Cuts what of `wanted` is not `covered` into windows of up to three lists of at most 44 days, those of one part equally long.
+ * Fewer windows than a process reads at a time would leave it waiting.
+ *
+ * @param listsAtMost 1: no window is longer than a request may ask for.
+ */
+export function planWindows(
+  axis: Axis,
+  wanted: Span,
+  covered: readonly Span[] = [],
+  listsAtMost: number = listsOfAWindow,
+): Window[] {
   return without(wanted, covered).flatMap(({ start, end }) => {
-    const length = Math.ceil((end - start) / listLimits.seconds);
-    const boundary = (index: number) => start + Math.floor(((end - start) * index) / length);
-    return Array.from({ length }, (_, index) => ({
+    const lists = Math.ceil((end - start) / listLimits.seconds);
+    const each = Math.max(1, Math.min(listsAtMost, Math.floor(lists / windowsAtATime)));
+    const boundary = (list: number) => start + Math.floor(((end - start) * Math.min(list, lists)) / lists);
+    return Array.from({ length: Math.ceil(lists / each) }, (_, index) => ({
       axis,
-      span: { start: boundary(index), end: boundary(index + 1) },
+      span: { start: boundary(index * each), end: boundary((index + 1) * each) },
     }));
   });
 }

@@ -53,19 +53,34 @@ describe('planWindows', () => {
 
   test('windows are short enough, and each wanted second is in one, or covered', () => {
     fc.assert(
-      fc.property(span, fc.array(span, { maxLength: 6 }), share, (wanted, covered, part) => {
-        const windows = spansOf(planWindows('created', wanted, covered));
-        expect(windows.every((one) => one.end - one.start <= listLimits.seconds)).toBe(true);
-        for (const at of [wanted.start, wanted.start + Math.floor((wanted.end - wanted.start) * part), wanted.end - 1])
-          expect(windows.filter((one) => holds([one], at))).toHaveLength(holds(covered, at) ? 0 : 1);
-      }),
+      fc.property(
+        span,
+        fc.array(span, { maxLength: 6 }),
+        fc.constantFrom(1, 3),
+        share,
+        (wanted, covered, lists, part) => {
+          const windows = spansOf(planWindows('created', wanted, covered, lists));
+          expect(windows.every((one) => one.end - one.start <= lists * listLimits.seconds)).toBe(true);
+          for (const at of [
+            wanted.start,
+            wanted.start + Math.floor((wanted.end - wanted.start) * part),
+            wanted.end - 1,
+          ])
+            expect(windows.filter((one) => holds([one], at))).toHaveLength(holds(covered, at) ? 0 : 1);
+        },
+      ),
     );
+  });
+
+  test('windows are as many as a process reads at a time, and then three lists each', () => {
+    const count = (days: number) => planWindows('created', { start: 0, end: days * 86_400 }).length;
+    expect([1, 2, 8, 15, 16, 24, 25, 92].map((lists) => count(44 * lists))).toEqual([1, 2, 8, 15, 8, 8, 9, 31]);
   });
 
   test('a window from midnight to midnight touches at most 45 calendar days', () => {
     const day = (text: string) => startOfDay(text, 'Asia/Seoul') ?? 0;
     const year = { start: day('2026-01-01'), end: day('2027-01-01') };
-    for (const one of spansOf(planWindows('created', year))) {
+    for (const one of spansOf(planWindows('created', year, [], 1))) {
       expect((one.end - one.start) / 86_400 + 1).toBeLessThanOrEqual(45);
     }
   });

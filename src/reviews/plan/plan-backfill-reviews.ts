@@ -38,7 +38,7 @@ export async function planBackfillReviews(
   const created = span ? planWindows('created', span, covered) : [];
   if (since) return { windows: created, since };
   // What a gap of creation dates lacks may be covered by an earlier reading.
-  const gaps = (await openGaps(db)).flatMap(({ axis, span }) => planWindows(axis, span));
+  const gaps = (await openGaps(db)).map(({ axis, span }) => ({ axis, span }));
   return { windows: [...created, ...gaps], since };
 }
 
@@ -67,7 +67,8 @@ export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span 
  */
 export async function estimateRequests(deps: ReadDeps, windows: readonly Window[]) {
   const cap = limitsOf(deps).pages;
-  const first = await pLimit(8).map(windows, (window) => fetchPage(deps, window, 1));
+  const lists = windows.flatMap(({ axis, span }) => planWindows(axis, span, [], 1));
+  const first = await pLimit(8).map(lists, (list) => fetchPage(deps, list, 1));
   // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
   const costs = first.map((page) => Math.ceil(((page.kind === 'page' && page.lastPage) || 1) * 1.05));
   const atLeast = first.some(

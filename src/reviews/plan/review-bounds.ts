@@ -134,7 +134,7 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<string 
   const secondAt = (second: Second) => ({ start: second, end: second + 1 });
   if (await shows(secondAt(named))) return `the list of ${isoOf(named)} alone shows a review that this list lacks`;
   const now = secondOf(deps.now());
-  const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty]);
+  const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty], 1);
   const others = [...known, ...(await storedDates(db))].filter((other) => !isWithin(other, empty));
   const spans = [...lists.map(({ span }) => span).reverse(), ...others.map(secondAt)];
   for (const span of spans) if (await shows(span)) return undefined;

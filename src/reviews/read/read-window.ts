@@ -1,14 +1,14 @@
 import pLimit from 'p-limit';
 import { type Counts, counted } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
-import { isoOf, partBefore, type Second, type Span, secondOf } from '../../base/time/span.ts';
+import { isoOf, partBefore, type Second, type Span, secondOf, without } from '../../base/time/span.ts';
 import { absentIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { type Axis, coveredSpans, enterSpan, type Gap, openGap } from '../../warehouse/reviews/coverage.ts';
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
-import { type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../review-deps.ts';
-import { cutSpan, halvesOf, planWindows, type Window } from '../windows.ts';
+import { limitsOf, type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../review-deps.ts';
+import { cutSpan, halvesOf, type Window } from '../windows.ts';
 import { fetchPage, pageWithin } from './list-page.ts';
 import type { Land, Part, Proven } from './read-list.ts';
 import { readSpan, type SpanEnd, tooLong, type Unread } from './read-span.ts';
@@ -43,7 +43,7 @@ export async function readWindow(
     await enterSpan(db, { ...proven, runId, axis, span, absent: absent.map(({ id }) => id) });
   }
 
-  const left = planWindows(axis, window.span, await coveredSpans(db, axis, { runId })).map(({ span }) => span);
+  const left = without(window.span, await coveredSpans(db, axis, { runId }));
   const gaps = await readSpans(deps, axis, left, { land, enter, doubt: (empty) => doubtEmpty(deps, empty) });
   for (const gap of gaps) await openGap(db, axis, gap);
   if (gaps.length > 0) throw incompleteError(gaps);
@@ -65,7 +65,7 @@ const spansAtATime = 4;
 /** Requests after which no span of a window is cut any more, besides `requestsAReview` for each review that was proven. */
 const requestsAtMost = 500;
 const requestsAReview = 2;
-/** Halvings of the spans of a window. One second in 44 days takes 22. A later run halves the gap further. */
+/** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
 const halvingsAtMost = 24;
 /** A failing list counts as a halving for each so many milliseconds. If the service never responds, a window takes 3 minutes. */
 const halvingMs = 10_000;
@@ -75,9 +75,10 @@ const halfGiveUpMs = 500;
 /**
  * Reads every review of the spans, whatever is added, changed or deleted meanwhile: what stood throughout is read.
  *
- * 1. `readSpan`: the span is read as one list.
+ * 1. `readSpan`: the first days of a part are read as one list, as many as a request may ask for.
  * 2. `whyDoubted`: a list that was read to its end may show less than the period has.
  * 3. A proven span is entered, any other one is read in parts (`partsOf`). What cannot be read in parts is a gap.
+ * 4. The days behind the list follow.
  *
  * @returns what cannot be called read. What lies ahead of now is left out: nobody can have written it, and the next run
  *   reads it.
@@ -90,10 +91,12 @@ export async function readSpans(
   { land, enter, doubt }: Ledger,
 ): Promise<Gap[]> {
   const { timeZone } = deps;
+  const longest = limitsOf(deps).seconds;
   const present = secondOf(deps.now()) - justNow;
   const limit = pLimit(spansAtATime);
   let requestsLeft = requestsAtMost;
-  let halvingsLeft = halvingsAtMost;
+  const seconds = spans.reduce((sum, { start, end }) => sum + end - start, 0);
+  let halvingsLeft = halvingsAtMost * Math.ceil(seconds / longest);
   const gaps: Gap[] = [];
   const failures: unknown[] = [];
 
@@ -103,16 +106,23 @@ export async function readSpans(
 
   async function readPart(part: Part): Promise<void> {
     if (failures.length > 0) return;
-    const { span } = part;
-    const read = await limit(() => timed(part));
+    const span = { start: part.span.start, end: Math.min(part.span.end, part.span.start + longest) };
+    const read = await limit(() => timed({ ...part, span }));
     const end = (read.kind === 'proven' && (await whyDoubted(deps, axis, read, present, doubt))) || read;
     requestsLeft -= read.requests;
+    const parts: Part[] = [];
     if (end.kind === 'proven') {
       requestsLeft += requestsAReview * end.reviews;
-      return enter(end);
+      await enter(end);
+    } else {
+      parts.push(...partsOf(span, end));
+      if (parts.length === 0) gaps.push({ span, kind: end.kind, reason: end.reason });
     }
-    const parts = partsOf(span, end);
-    if (parts.length === 0) gaps.push({ span, kind: end.kind, reason: end.reason });
+    if (span.end < part.span.end) {
+      // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
+      const last = end.kind === 'too-many' && parts.length > 1 ? parts.pop() : undefined;
+      parts.push({ span: { start: last?.span.start ?? span.end, end: part.span.end } });
+    }
     await readParts(parts);
   }
 

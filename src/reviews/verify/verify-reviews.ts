@@ -61,7 +61,7 @@ export async function verifyReviews(
   const { warehouse, askedAtMost = 20_000, timeZone } = deps;
   const span = spanOf(range, deps, await allReviews(deps));
   const how = { repair, since: await warehouseNow(warehouse.db) };
-  const windows = span ? planWindows('created', span) : [];
+  const windows = span ? planWindows('created', span, [], 1) : [];
   const report: Verification = { ...none, differences: [], repaired: false, problems: [] };
   const absent: Absent[] = [];
   const shown: number[] = [];
