@@ -184,17 +184,23 @@ export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]
   (await db.executeQuery<Row>(CompiledQuery.raw(await statement(name), parameters))).rows;
 
 /**
- * The same for a long statement that is sent for each page: it has a name, so that each connection plans it a few times
- * only. Planning land_reviews.sql takes 1.3 ms, carrying it out 2.0 ms. If the session lacks the plan (26000), or has
- * another one of its name (42P05), as behind a pooler by transactions, the statement is sent without its name.
+ * The session of a prepared statement lacks it (26000), or has another of its name (42P05), as behind a pooler by
+ * transactions; or a migration has changed what it returns (0A000).
+ */
+const statesOfLostPlans = ['26000', '42P05', '0A000'];
+
+/**
+ * The same for a long statement: it has a name, so that each connection plans it a few times only. If the plan is
+ * lost, Postgres has carried nothing out, and the statement is sent without its name.
  *
- * The name has a hash of the text: a session of a pooler outlives a process of an older version.
+ * The name has a hash of the text: a session of a pooler outlives a process of an older version, whose statement of the
+ * same file it would carry out.
  */
 export async function plannedRowsOf<Row extends object>({ pool }: Warehouse, file: string, ...values: unknown[]) {
   const text = await statement(file);
   const name = `${file} ${createHash('sha256').update(text).digest('hex').slice(0, 8)}`;
   const planned = pool.query<Row>({ name, text, values }).catch((error: unknown) => {
-    if (!(error instanceof pg.DatabaseError && ['26000', '42P05'].includes(error.code ?? ''))) throw error;
+    if (!(error instanceof pg.DatabaseError && statesOfLostPlans.includes(error.code ?? ''))) throw error;
     return pool.query<Row>({ text, values });
   });
   return (await planned).rows;
