@@ -292,6 +292,15 @@ describe('what is sent', () => {
     expect(effects({ shown, lines: [changed], links: [linked(changed, 3)] })).toEqual([]);
   });
 
+  test('a line that forget has masked differs in nothing that the service shows in its own way', () => {
+    const now = line('1', { product_options: { name: 'ANNA' } });
+    const masked = { ...now.content, product_options: {}, invoice: null } as unknown as Content;
+    const shown = [shownAs(3, line('1', { product_options: { name: 'anna' }, invoice: 'of another system' }))];
+    const by = { isSelected: (column: string) => column === 'product_options' };
+    const { matched } = subOrderDifference(shown, [now], [linked({ lineCode: '1', content: masked }, 3)], by);
+    expect(matched).toMatchObject([{ fields: [], body: {} }]);
+  });
+
   test('only fields that differ are sent; those that the shop has cleared are null', () => {
     const now = line('1', { status: 'delivery_started' });
     const shown = [shownAs(3, line('1', { status: 'paid', invoice: 'A' }))];

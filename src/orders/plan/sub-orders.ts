@@ -307,7 +307,8 @@ function lineDifferences(
   const product = productOf(found);
   // A service may show a text in its own way. A text that the shop has changed since it was sent is sent again.
   const text = (field: TextField, shop: string | null | undefined, service: typeof shop, isSame = isSameInAnyCase) => {
-    const isSent = !found.link || isDeepStrictEqual(found.link.content[field], ours[field]);
+    const sent = found.link && fieldValue(found.link.content, field);
+    const isSent = sent == null || isDeepStrictEqual(sent, ours[field]);
     return fieldDifference(field, shop, service, (one, other) => one === other || (isSent && isSame(one, other)));
   };
   const all: (FieldDifference | undefined)[] = [
@@ -333,10 +334,10 @@ function lineDifferences(
   return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 }
 
-/** The value of a field; null: none. */
+/** The value of a field; null: none, or `forget` has masked it. */
 function fieldValue(content: SubOrderContent, field: string) {
   const value = content[field as keyof SubOrderContent];
-  return value === undefined || (typeof value === 'object' && Object.keys(value).length === 0) ? null : value;
+  return value == null || (typeof value === 'object' && Object.keys(value).length === 0) ? null : value;
 }
 
 /** The body of a request that changes these fields. A field without a value is emptied. */
