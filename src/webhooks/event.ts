@@ -81,7 +81,8 @@ function readProduct(item: Item) {
   if (!('reviews_count' in item) && !('score' in item)) return { kind: 'product', id } as const;
   const reviewsCount = countOf(item.reviews_count);
   if (reviewsCount === null) return `expected an integer reviews_count, found ${shownValue(item.reviews_count)}`;
-  const code = scalarText(item.code) || null;
+  const shown = scalarText(item.code);
+  const code = shown?.trim() ? shown : null;
   if (code !== null && !isUsableCode(code))
     return `expected a code of at most ${longestCode} bytes that Postgres can hold, found ${shownValue(code)}`;
   const metaReviewsCount = countOf(item.meta_reviews_count);

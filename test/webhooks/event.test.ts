@@ -58,7 +58,7 @@ test('a code or number that cannot be held, or an average of 0, is a fault or le
     product(5, 1001),
     { ...product(6, 1), meta_reviews_count: 2_147_483_648 },
     { id: 7, code: '', reviews_count: '2147483647', score: 'good', meta_score: -0.5 },
-    { id: 3, reviews_count: 0, score: 0, meta_score: '0.0' },
+    { id: 3, code: ' ', reviews_count: 0, score: 0, meta_score: '0.0' },
     // The number that JSON.parse makes of 9007199254740993.
     { id: 2, code: 9_007_199_254_740_992, reviews_count: 1 },
     { id: 8, reviews_count: 2_147_483_648 },
@@ -73,7 +73,7 @@ test('a code or number that cannot be held, or an average of 0, is a fault or le
     { id: 4, score: null, metaScore: null },
     { id: 6, metaReviewsCount: null },
     { id: 7, code: null, reviewsCount: 2_147_483_647, score: null, metaScore: -0.5 },
-    { id: 3, score: null, metaScore: null },
+    { id: 3, code: null, score: null, metaScore: null },
     { id: 2, code: null },
   ]);
   const code = 'expected a code of at most 1000 bytes that Postgres can hold, found a text of';
