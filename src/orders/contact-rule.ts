@@ -70,12 +70,16 @@ export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, r
   }
 }
 
-/**
- * The decision that is written down with the lease of an order whose first push is not recorded (lease_orders.sql), for as
- * long as the order is remembered.
- */
+/** The decision that is written down with the first lease of an order, for as long as the order is remembered. */
 export const firstDecision = (order: Omit<ContactQuestion, 'decision'>, rights: PushRights): 'allowed' | 'withheld' =>
   mayCarryContact({ ...order, decision: null }, rights) ? 'allowed' : 'withheld';
+
+/**
+ * Whether the decision holds although an earlier lease has allowed contact, until a push is recorded: a person may have stopped
+ * a sync that mails, and then runs a backfill or sets ORDER_CONTACT_MAX_AGE_DAYS=0 so that nobody else is mailed.
+ */
+export const isDecidedForGood = ({ trigger, contactMaxAgeDays }: PushRights): boolean =>
+  trigger === 'backfill' || contactMaxAgeDays <= 0;
 
 /** Whether contact is sent at any age and after any decision: then an unchanged order is pushed to send it. */
 export const isContactAskedFor = (order: ContactQuestion, rights: PushRights): boolean =>

@@ -51,6 +51,26 @@ test('a first sync that has begun sends no further batch once a backfill begins'
   expect(await world.codesAtService()).toEqual(['A']);
 });
 
+test('whom a failed first sync has not reached is mailed after a retry, and not after a backfill', async ({
+  openWorld,
+}) => {
+  for (const [command, user_email] of [
+    ['backfill orders', null],
+    ['dead-letters retry', 'a@example.com'],
+  ] as const) {
+    const world = await openWorld();
+    await world.place(order('A', { user_email: 'a@example.com' }));
+    world.serviceRule(() => ({ status: 500 }));
+    expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
+    await world.warehouse('update sync.settings set orders_cursor = null');
+    world.serviceRule(() => 'pass');
+    expect(await world.cli(command)).toMatchObject({ status: 0 });
+    await world.shop(touchAll);
+    expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+    expect(await world.atService(contacts)).toMatchObject([{ user_email }]);
+  }
+});
+
 test('a backfill of a day without orders lets the first sync begin', async ({ world }) => {
   await world.place(order('A', { user_email: 'a@example.com' }));
   await world.cli('backfill orders --detach');

@@ -86,7 +86,7 @@ const line = { lineCode: '1', subOrderId: 1, product: 1 };
 
 /** Pushes an order: saves its lines before the requests, and records them afterwards. */
 async function push(store: OrderStore, code: string, orderedAt: Date | null, lines: Line[]) {
-  const leased = await store.lease({ code, contact: 'allowed', orderedAt });
+  const leased = await store.lease({ code, contact: 'allowed', isForGood: false, orderedAt });
   if ('leasedBy' in leased) return;
   const links = lines.map(({ lineCode, subOrderId, product, status = 'paid', deliveredAt = null }) => ({
     lineCode,
@@ -137,7 +137,7 @@ test('beside writers, counts that follow what was touched are those of all rows'
     for (let pushed = 0; pushed < 12 * rounds; pushed += 1) {
       const code = `o${random.integer(1, 12)}`;
       if (random.integer(0, 9) === 0) {
-        const leased = await store.lease({ code, contact: 'allowed', orderedAt: null });
+        const leased = await store.lease({ code, contact: 'allowed', isForGood: false, orderedAt: null });
         if (!('leasedBy' in leased)) await store.forget(leased).catch(unlessLost);
         continue;
       }
@@ -287,7 +287,7 @@ test('months get a new version when their rows change, and not otherwise', async
   await push(store, 'old', null, [{ ...line, subOrderId: 3, product: 7 }]);
   await learnProducts(warehouse, [{ product_code: 'P8', product_id: 8 }]);
   const forgotten = async (code: string) => {
-    const leased = await store.lease({ code, contact: 'allowed', orderedAt: null });
+    const leased = await store.lease({ code, contact: 'allowed', isForGood: false, orderedAt: null });
     if (!('leasedBy' in leased)) await store.forget(leased);
   };
   const learn = (product_id: number) => learnProducts(warehouse, [{ product_code: 'P7', product_id }]);
@@ -310,7 +310,7 @@ test('months get a new version when their rows change, and not otherwise', async
       ['2026-01', '2026-02'],
     ],
     ['the date before', () => setCreations(warehouse.db, [{ code: 'jan', at: '2026-01-05' }]), ['2026-01', '2026-02']],
-    ['a lease', () => store.lease({ code: 'new', contact: 'allowed', orderedAt: null }), []],
+    ['a lease', () => store.lease({ code: 'new', contact: 'allowed', isForGood: false, orderedAt: null }), []],
     ['an order that is forgotten', () => forgotten('feb'), ['2026-02']],
     ['an order that gets a review', () => land([version(1, { order_code: 'jan' })]), ['2026-01']],
     ['a review of another month', () => land([version(4, marchOfJan)]), ['2026-01', '2026-03']],

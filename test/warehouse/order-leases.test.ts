@@ -7,7 +7,9 @@ import { until } from '../harness/cli.ts';
 import { emptyPush, orders, orderTest as test } from '../harness/order-world.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 
-const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed') => ({ code, contact, orderedAt: null });
+const wanted = (code: string, contact: 'allowed' | 'withheld' = 'allowed', isForGood = false) => {
+  return { code, contact, isForGood, orderedAt: null };
+};
 
 /** A store without a shop and a service, which the tests share. */
 const { ask, warehouse } = await openTestWarehouse(6);
@@ -85,14 +87,19 @@ test('the first push decides about contact for good', async () => {
     expect(leased.link.contact).toBe('withheld');
     await store.release(leased, { isBrokenOff: true });
   }
-  // Until a push is recorded, a run that withholds contact decides: the process of the first one may have sent nothing.
-  for (const contact of ['allowed', 'withheld'] as const) {
-    const leased = await taken('O3', contact);
-    expect(leased.link.contact).toBe(contact);
+  // Until a push is recorded, a backfill decides, but no repair: the process of the first lease may have sent nothing.
+  for (const [contact, isForGood, then] of [
+    ['allowed', true, 'allowed'],
+    ['withheld', false, 'allowed'],
+    ['withheld', true, 'withheld'],
+    ['allowed', true, 'withheld'],
+  ] as const) {
+    const leased = await taken('O3', contact, isForGood);
+    expect(leased.link.contact).toBe(then);
     await store.release(leased, { isBrokenOff: true });
   }
   await store.record(await taken('O4', 'allowed'), emptyPush);
-  expect((await taken('O4', 'withheld')).link.contact).toBe('allowed');
+  expect((await taken('O4', 'withheld', true)).link.contact).toBe('allowed');
   // One that was given back before anything was sent has decided nothing.
   for (const contact of ['withheld', 'allowed'] as const) {
     const leased = await taken('O2', contact);

@@ -1,15 +1,18 @@
 -- Takes the lease of each order that nobody is pushing, or whose lease has expired. The run that begins to push an
 -- order first decides whether requests about it may carry contact, for as long as the row is there (promise 7). Until a push
--- is recorded, a run that carries none withholds it for good.
--- $1: [{code, token, contact, orderedAt}]; $2: how long the lease lasts, in milliseconds. Index: order_links_pkey.
+-- is recorded, a run that decides for good (isForGood) withholds what another run allowed.
+-- $1: [{code, token, contact, isForGood, orderedAt}]; $2: how long the lease lasts, in milliseconds. Index: order_links_pkey.
 -- An order with a lease owner is due until a push of it is recorded, so a fingerprint from before a push that died
 -- counts as unknown, and the order stays due if this lease is given back without a record.
 -- Rows of sync.order_links are locked in the order of their codes by every statement that locks several.
 -- A statement of its own reads the order's lines: this one may wait for another process's row, and would then still
 -- show the lines as they were before that process committed.
 insert into sync.order_links as l (order_code, contact, ordered_at, lease_owner, lease_expires_at)
-select distinct on (code) code, contact, "orderedAt", token, clock_timestamp() + $2 * interval '1 millisecond'
-from jsonb_to_recordset($1::jsonb) as w (code text collate "C", token text, contact text, "orderedAt" timestamptz)
+select distinct on (code) code,
+  case when "isForGood" then contact else coalesce((select contact from sync.order_links where order_code = code), contact) end,
+  "orderedAt", token, clock_timestamp() + $2 * interval '1 millisecond'
+from jsonb_to_recordset($1::jsonb)
+  as w (code text collate "C", token text, contact text, "isForGood" boolean, "orderedAt" timestamptz)
 order by code
 on conflict (order_code) do update
 set lease_owner = excluded.lease_owner, lease_expires_at = excluded.lease_expires_at,

@@ -9,7 +9,7 @@ import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.
 import { makeAlikeDue } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError, type OtherLease } from '../../warehouse/orders/order-store.ts';
 import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
-import { firstDecision, type PushRights } from '../contact-rule.ts';
+import { firstDecision, isDecidedForGood, type PushRights } from '../contact-rule.ts';
 import { allowance, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
@@ -132,8 +132,9 @@ async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush)
   const { rights, now, readAt } = slice;
   const { createdAt: orderedAt } = given.order;
   const contact = firstDecision({ createdAt: orderedAt, now: now() }, rights);
+  const isForGood = isDecidedForGood(rights);
   try {
-    return await underLease(deps, { code, contact, orderedAt, readAt }, async (leased) => {
+    return await underLease(deps, { code, contact, isForGood, orderedAt, readAt }, async (leased) => {
       const { order, deadLetter } = isStale(leased, given, slice)
         ? ((await slice.readAgain(code)) ?? {})
         : { order: given };

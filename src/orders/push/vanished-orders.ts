@@ -69,7 +69,7 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
     return failure.held === undefined ? failure : { reason: usedUp, isHeld: true };
   };
   try {
-    const end = await underLease(deps, { code, contact: 'withheld', orderedAt: null }, deletion);
+    const end = await underLease(deps, { code, contact: 'withheld', isForGood: false, orderedAt: null }, deletion);
     return 'done' in end ? end.done : { reason: `${end.leasedBy} is pushing it` };
   } catch (error) {
     if (!(error instanceof UnavailableError)) throw error;

@@ -12,7 +12,7 @@ export type OrderLink = {
   orderedAt: Date | null;
   /** Hash of what was last pushed; null: push again, also because a push has begun and was not recorded. */
   fingerprint: string | null;
-  /** Decided by the pushes of the order until one is recorded: one that carries none withholds it. Later only by `forget`. */
+  /** Decided when a push of the order first began, or by a backfill before one was recorded; later only by `forget`. */
   contact: ContactDecision;
   /** Optional fields that the service was last sent a value of. */
   sentFields: readonly string[];

@@ -41,10 +41,17 @@ export type LeasedOrder = Readonly<{
 };
 
 /**
- * The order to lease. Its contact decision and date are written down if no push of it has begun before. `readAt`: the
- * warehouse's clock just before the order was read from the shop.
+ * The order to lease. Its contact decision and date are written down if no push of it has begun before. `isForGood`: the
+ * decision also takes the place of `allowed` if no push is recorded. `readAt`: the warehouse's clock just before the order was
+ * read from the shop.
  */
-type WantedLease = { code: string; contact: NonNullable<ContactDecision>; orderedAt: Date | null; readAt?: Date };
+type WantedLease = {
+  code: string;
+  contact: NonNullable<ContactDecision>;
+  isForGood: boolean;
+  orderedAt: Date | null;
+  readAt?: Date;
+};
 
 /** The outcome of a push, recorded as a whole. */
 export type PushRecord = {
