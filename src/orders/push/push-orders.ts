@@ -109,8 +109,8 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
   return addCounts(counts.filter((one) => one !== undefined));
 }
 
-/** `OtherLease`: another process is pushing the order, so nothing was done. */
-type Leased<T> = { done: T } | OtherLease;
+/** What was done under the lease. `OtherLease`: nothing, because another process is pushing the order. */
+type UnderLease<T> = { done: T } | OtherLease;
 
 /**
  * Brings one order at the service in line with the shop (docs/interface.md, "Orders" and "Sub-orders").
@@ -127,7 +127,7 @@ type Leased<T> = { done: T } | OtherLease;
  * @throws when a system fails. A failure of this order is a dead letter: what the service refuses or fails on, a value that
  *   the warehouse refuses, and an unexpected error of this program, such as an argument that the client refuses.
  */
-async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<Leased<Counts>> {
+async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<UnderLease<Counts>> {
   const { code } = given;
   const { rights, now, readAt } = slice;
   const { createdAt: orderedAt } = given.order;
@@ -143,7 +143,7 @@ async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush)
       const nothing = order && planOrder(order, 'unknown', memory, slice).nothing;
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
       await deps.store.release(leased, { isBrokenOff: false });
-      // Not before: a new order that is given back is forgotten, and would not be tried again.
+      // The release forgets a new order. The dead letter, recorded after it, makes the order due again.
       if (deadLetter) return await recordFailed(deps, deadLetter);
       const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
       return nothing ? { [counted]: 1 } : {};
@@ -152,7 +152,7 @@ async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush)
     const isOfThisOrder = isErrorOfTheData(error) || error instanceof TypeError || error instanceof RangeError;
     if (!isOfThisOrder) throw error;
     deps.log.error({ order: code, error, stack: (error as Error).stack }, 'unexpected error while pushing an order');
-    // Nothing of its values, which may be what the warehouse refuses; its message may quote one.
+    // The dead letter shows no value of the order: the warehouse may refuse it again, and its message may quote it.
     const what = isErrorOfTheData(error) ? 'the warehouse refuses one of its values' : describeError(error);
     const deadLetter = orderDeadLetter({ code }, `the order cannot be sent or recorded: ${what}`);
     return { done: await recordFailed(deps, deadLetter) };
@@ -165,14 +165,16 @@ async function recordFailed({ db }: OrderDeps, deadLetter: NewDeadLetter): Promi
 }
 
 /**
- * Does the work while this process alone may push the order: it records the order, forgets it, or gives the lease back. If the
- * work throws, nobody knows what was sent, and the order is due.
+ * Does the work while this process alone may push the order. If the work throws, nobody knows what was sent, and the order
+ * is due.
+ *
+ * @param work ends the lease: it records, forgets or releases the order.
  */
 export async function underLease<T>(
   { store, now }: OrderDeps,
   order: Parameters<OrderDeps['store']['lease']>[0],
   work: (leased: LeasedOrder) => Promise<T>,
-): Promise<Leased<T>> {
+): Promise<UnderLease<T>> {
   const leased = await store.lease(order);
   if ('leasedBy' in leased) return leased;
   using _heartbeat = store.keepAlive(leased);
@@ -187,9 +189,10 @@ export async function underLease<T>(
 }
 
 /**
- * Whether another process may have pushed a newer version since the order was read, or has deleted it at the service, so
- * that it looks new. If a push broke off, nobody knows what it sent, and the fingerprint counts as unknown. If the date of
- * creation is that of another order, this order was read too early, or is a dead letter.
+ * Whether the order must be read again: another process may have pushed a newer version since it was read, or has deleted
+ * it at the service, so that it looks new. If a push broke off, nobody knows what was sent. If another order goes before this
+ * one (`isAlike`), the first reading may not show it. If the date of creation is another order's, the first reading was too
+ * early, or this order is a dead letter.
  */
 function isStale({ link, isNew, isForgotten, isAlike }: LeasedOrder, { order }: DesiredOrder, { readAt }: SlicePush) {
   if (isAlike || otherOrderFault(order, link) !== undefined) return true;

@@ -86,13 +86,13 @@ export type OrderStore = ReturnType<typeof openOrderStore>;
 export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: number }) {
   const { db } = warehouse;
   let written = 0;
-  const writeOrders = (items: readonly Given[], renewForMs: number | null) => {
+  const writeOrders = (items: readonly LeaseKey[], renewForMs: number | null) => {
     written += items.length;
     const values = [asStorableJson(items), renewForMs];
     if (written <= manyWritten) return areOurs(items, rowsOf(db, 'write_orders', ...values));
     return areOurs(items, plannedRowsOf(warehouse, 'write_orders', ...values));
   };
-  const save = openBatch((items: readonly Given[]) => writeOrders(items, leaseMs));
+  const save = openBatch((items: readonly LeaseKey[]) => writeOrders(items, leaseMs));
   const record = openBatch((pushes: readonly RecordedPush[]) =>
     pushes.every(({ deadLetters }) => deadLetters.length === 0)
       ? writeOrders(pushes, null)
@@ -136,7 +136,10 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
       requireOurs(leased, forgotten.length > 0);
     },
 
-    /** Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due. */
+    /**
+     * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due.
+     * Otherwise nothing was sent: the order is as due as before, and a new one is forgotten.
+     */
     async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
       const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
       if (isNew && !isBrokenOff) await write(db)`delete from sync.order_links where ${isOurs}`;
@@ -150,10 +153,10 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
   };
 }
 
-type Given = { orderCode: string; token: string };
-type RecordedPush = Given & Pick<PushRecord, 'deadLetters'>;
+type LeaseKey = { orderCode: string; token: string };
+type RecordedPush = LeaseKey & Pick<PushRecord, 'deadLetters'>;
 
-const leaseOf = ({ orderCode, token }: LeasedOrder): Given => ({ orderCode, token });
+const leaseOf = ({ orderCode, token }: LeasedOrder): LeaseKey => ({ orderCode, token });
 
 /** @throws LeaseLostError */
 function requireOurs({ orderCode }: LeasedOrder, isOurs: boolean): void {
@@ -169,7 +172,7 @@ async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<
 }
 
 /** Which of the items are among the orders that a statement gives, because their lease is still ours. */
-async function areOurs(items: readonly Given[], ours: Promise<{ orderCode: string }[]>): Promise<boolean[]> {
+async function areOurs(items: readonly LeaseKey[], ours: Promise<{ orderCode: string }[]>): Promise<boolean[]> {
   const codes = new Set((await ours).map((row) => row.orderCode));
   return items.map((item) => codes.has(item.orderCode));
 }
