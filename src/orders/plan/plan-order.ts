@@ -29,7 +29,7 @@ import {
   subOrderDifference,
 } from './sub-orders.ts';
 
-/** By what orders are planned. `readAt`: the warehouse's clock just before they were read. `now`: the clock of ages. */
+/** `readAt`: the warehouse's clock just before the orders were read. `now`: the clock for their age (`ageClock`). */
 export type Planning = { rights: PushRights; readAt: Date; now: () => Date };
 
 /** `find` looks the order up. A command that only shows a plan has looked before. */
@@ -39,7 +39,7 @@ export type OrderRequest =
   | { kind: 'post order'; body: OrderBody }
   | LineRequest;
 
-/** The requests in the order in which they are sent. The lines of `memory` are written down before they are sent. */
+/** The requests in the order in which they are sent. Before the first one, the lines of `memory` are written down. */
 export type PlannedRequests = { requests: readonly OrderRequest[]; memory: OrderMemory };
 
 /** The differences of one order between shop and service. */
@@ -62,7 +62,7 @@ export type OrderPlan = PlannedRequests & {
   difference: OrderDifference | undefined;
   /** Contact of the shop that the rule leaves out (promise 7). */
   withheld: ContactField[];
-  /** The code of another order: what is left follows once the service has shown that this one is not the same. */
+  /** If the list is only step 3: the code of the other order. The rest is planned once the service tells the two apart. */
   looksFirstFor?: string;
 };
 
@@ -137,7 +137,7 @@ export function planOrder(
   const removals = mayRemove ? remove : [];
   return {
     ...plan,
-    requests: [...postsOf(bodies, memory), ...matched.flatMap(inParts), ...removals, ...create],
+    requests: [...postsOf(bodies, memory), ...matched.flatMap(valuesFirst), ...removals, ...create],
     memory: { ...memory, lines: links, held: remove.length - removals.length },
   };
 }
@@ -208,8 +208,8 @@ function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): Order
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;
 
-/** First the values, then what is to be emptied: a service that refuses an empty value holds nothing else back. */
-function inParts(change: SubOrderDifference['matched'][number]) {
+/** One request with the values, another one that empties fields: a service may refuse empty values only. */
+function valuesFirst(change: SubOrderDifference['matched'][number]) {
   const parts = Map.groupBy(Object.entries(change.body), ([, value]) => value === null);
   return [parts.get(false), parts.get(true)].flatMap((some) =>
     some ? [{ ...change, body: Object.fromEntries(some) as typeof change.body }] : [],
@@ -278,8 +278,8 @@ function compareOrder(
 
 /**
  * The unit in which the service counts the money of this order. The response to a POST shows the total that was just sent.
- * Otherwise the sub-orders tell it, whose prices are remembered as they were sent: an order that was pushed in another unit
- * by mistake is then no agreement. The total of an order that was not just sent tells nothing: it may have been another.
+ * Otherwise the prices that were last sent are compared with those of the sub-orders. The shop's total of today is not: if
+ * the order was pushed in a wrong unit, the total would agree with what is shown in a unit that the service does not use.
  */
 function unitOf({ body }: DesiredOrder, shown: OrderDetail, links: readonly LineLink[], isPosted: boolean) {
   const total = isPosted ? moneyUnitOf([{ amount: body.total_price, shown: shown.total_price }]) : undefined;
@@ -357,7 +357,7 @@ export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: Order
 
 const personal = ['user_email', 'user_phone', 'user_name', 'username', 'phone'];
 
-/** Of the customer's name, e-mail address and phone number: only whether there is a value (promise 9). */
+/** Of a field with the customer's name, e-mail address or phone number, shows only whether it has a value (promise 9). */
 export const masked = <T>(field: string, value: T) => (personal.includes(field) && value ? 'a value' : value);
 
 export const withoutPersonalData = (difference: OrderDifference): OrderDifference => ({

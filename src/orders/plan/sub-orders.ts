@@ -108,7 +108,7 @@ export function subOrderDifference(
     const subOrderId = found.subOrder.id;
     const body = bodyOf(content, fields);
     matched.push({ kind: 'change', ...line, subOrderId, fields, body, isHidden: hidden !== undefined });
-    // Until the change is carried out: what was sent of it last.
+    // Until the change is carried out, the link keeps what was last sent.
     const sent = fields.length > 0 && found.link ? found.link.content : content;
     if (own?.subOrderId === subOrderId && isDeepStrictEqual(own.content, sent)) continue;
     const { isOurs = false, idsBefore = null, linkedAt } = found.link ?? copied(found) ?? {};
@@ -133,7 +133,7 @@ export function subOrderDifference(
  *
  * @param gone links whose line the shop has removed.
  * @param after the links to be written, which this changes.
- * @param copied finds the link of which a repeated creation made this sub-order.
+ * @param copied finds the link whose creation was repeated and made this sub-order.
  */
 function retire(
   left: ReadonlySet<Candidate>,
@@ -200,6 +200,11 @@ function matchLines(
   return { candidates, ofLines, left };
 }
 
+/** What `likenessTo` returns; `ranks` leaves room for these numbers. */
+const exact = 0;
+const butPrice = 1;
+const butOptions = 2;
+
 /**
  * How well a sub-order fits a line: the lower the better.
  *
@@ -245,10 +250,6 @@ function rankOf(lineCode: string, contentOf: ReadonlyMap<string, SubOrderContent
 const mayBecome = (candidate: Candidate, content: SubOrderContent) =>
   !mayHaveReviews(candidate.subOrder) || !isOtherProduct(candidate, content);
 
-const exact = 0;
-const butPrice = 1;
-const butOptions = 2;
-
 /**
  * How like a line a sub-order is: product, options and price agree (`exact`), all but the price, or all but the options. The
  * service, or another integration, may read prices or options in its own way. Undefined: not at all. The product alone is
@@ -292,7 +293,10 @@ const isOtherProduct = (candidate: Candidate, content: SubOrderContent) => {
 
 type TextField = 'status' | 'invoice' | 'delivery_service' | 'product_options';
 
-/** The fields in which a sub-order differs from what the shop wants, or was sent (`known`), and those that are not shown. */
+/**
+ * The fields in which a sub-order differs from what the shop wants, and those that are not shown. A field without a value in
+ * the shop counts only if its query selects the column, or if a value was sent before (`known`).
+ */
 function lineDifferences(
   ours: SubOrderContent,
   found: Candidate,
