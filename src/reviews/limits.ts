@@ -1,4 +1,7 @@
-/** Limits of reading reviews: how long and how large a list may be, how many windows at a time, when to try again. */
+/**
+ * Limits of reading reviews: how long and how large a list may be, how many windows at a time, when to try again.
+ * read/read-window.ts says what one window may cost: its requests, and how often its spans are halved.
+ */
 
 export const listLimits = {
   /**

@@ -372,18 +372,18 @@ function breaksOff(pages: readonly ListPage[]): boolean {
 }
 
 /**
- * Whether the list ends with these pages, if the page in descending order (`downwards`) holds none but their records. It must
+ * Whether the list ends with these pages, if the page in descending order holds none but their records. It must
  * begin with the newest of them and be of two seconds at least: a record of the first second may hide behind it. A service
  * without an order, or that ignores it, shows other seconds; one that turns each page by itself cannot be recognised
  * by a full page.
  */
-function isShownFromEnd(pages: readonly ListPage[], downwards: ListPage['seconds'], pageSize: number): boolean {
-  const upwards = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
-  const atEnd = downwards.filter((second) => second !== undefined).reverse();
+function isShownFromEnd(pages: readonly ListPage[], descending: ListPage['seconds'], pageSize: number): boolean {
+  const ascending = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
+  const atEnd = descending.filter((second) => second !== undefined).reverse();
   const first = atEnd[0] ?? 0;
-  const newest = upwards.at(-1) ?? 0;
+  const newest = ascending.at(-1) ?? 0;
   const isFull = recordsOn(lastOf(pages).page) === pageSize;
-  return !isFull && first < newest && newest <= (atEnd.at(-1) ?? 0) && isRising(upwards) && isRising(atEnd);
+  return !isFull && first < newest && newest <= (atEnd.at(-1) ?? 0) && isRising(ascending) && isRising(atEnd);
 }
 
 export const isRising = (seconds: readonly number[]) =>

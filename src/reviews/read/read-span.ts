@@ -19,13 +19,11 @@ import {
 /** How the reading of a span ends. `proven`: everything of it was read, and has landed. */
 export type SpanEnd = { requests: number } & (({ kind: 'proven' } & Proven) | Unread);
 
-/**
- * Why a span is not proven: it is an open gap, unless it can be read in parts. `parts`: the parts, if they are not its
- * halves; none if it is not to be cut.
- */
+/** Why a span is not proven: it is an open gap, unless it can be read in `parts` (undefined: in halves; empty: not at all). */
 export type Unread = { kind: GapKind; reason: string; parts?: readonly Part[] };
 
-export const tooLong = (parts: readonly Part[]): Unread => {
+/** The span is to be read in these parts. If the window has no requests left for them, it is a gap for this reason. */
+export const inParts = (parts: readonly Part[]): Unread => {
   return { kind: 'too-many', reason: 'they take too many requests for one run', parts };
 };
 
@@ -45,7 +43,7 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
     const query = { axis, span };
     let end: ListEnd | Unread = await readList(reader, query, { guess: isLong ? lists.lastPageGuess : 1, ...part });
     if (isLong && end.kind === 'too-long') lists.lastPageGuess = reader.lastCertain;
-    if (end.kind === 'too-long') end = await partsOf(reader, query, end);
+    if (end.kind === 'too-long') end = await cutList(reader, query, end);
     if (end.kind === 'whole' && reader.isOfOtherDates()) {
       end = { kind: 'unproven', reason: 'the list shows reviews of other dates' };
     }
@@ -58,8 +56,8 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
   }
 }
 
-/** The span in two parts, cut by a date of the page; the shortest span that can be asked for is read at once. */
-async function partsOf(
+/** Cuts the span in two by a date of the page. The shortest span that can be asked for is read at once instead. */
+async function cutList(
   reader: Reader,
   query: PageQuery,
   { page, pages }: Extract<ListEnd, { kind: 'too-long' }>,
@@ -71,10 +69,10 @@ async function partsOf(
   const at = page && dateOn(page, span);
   const [first, second] = cutSpan(span, at ?? middleOf(span), deps.timeZone);
   if (!first || !second) return readCrowd(reader, query);
-  if (pages === undefined) return tooLong([{ span: first }, { span: second }]);
+  if (pages === undefined) return inParts([{ span: first }, { span: second }]);
   // The list of the first part begins as this one does, so this page is its last one.
   const last = page && at !== undefined ? pageBefore(page, first.end) : undefined;
-  return tooLong([
+  return inParts([
     { span: first, guess: lastCertain, last },
     { span: second, guess: pages - lastCertain },
   ]);
@@ -89,7 +87,7 @@ function dateOn(page: ListPage, span: Span): Second | undefined {
   const last = dated.at(-1) ?? 0;
   const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0];
   if (at === undefined || !isRising(dated)) return undefined;
-  // A request asks for the second in which its span ends, too. If that second is crowded, the one before it is a part.
+  // A list also shows the second in which its span ends. If that second is crowded, the cut is one second before it.
   return Math.min(Math.max(at, span.start), span.end - 1);
 }
 

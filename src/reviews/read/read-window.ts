@@ -11,7 +11,7 @@ import { limitsOf, type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../re
 import { cutSpan, halvesOf, type Window } from '../windows.ts';
 import { fetchPage, pageWithin } from './list-page.ts';
 import type { Land, Part, Proven } from './read-list.ts';
-import { readSpan, type SpanEnd, tooLong, type Unread } from './read-span.ts';
+import { inParts, readSpan, type SpanEnd, type Unread } from './read-span.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
@@ -134,7 +134,7 @@ export async function readSpans(
   }
 
   /**
-   * In which parts a span is read that was not proven: its own, else halves, so that the gap is no larger than the
+   * The parts in which an unread span is read next: `end.parts`, else halves, so that the gap is no larger than the
    * obstacle. A service may refuse dates ahead of its clock: then the span is cut at `present`.
    */
   function partsOf(span: Span, end: Unread): readonly Part[] {
@@ -147,7 +147,7 @@ export async function readSpans(
     return halves.map((half) => ({ span: half, giveUpAfterMs }));
   }
 
-  await readParts(spans.map((span) => ({ span })));
+  await readParts(asParts(spans));
   for (const failure of failures) throw failure;
   const unread = gaps.flatMap((gap) => partBefore(gap.span, present).map((span) => ({ ...gap, span })));
   return joinedGaps(axis, unread);
@@ -162,7 +162,7 @@ export function releaseBody({ rawBody }: RawPage): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
 }
 
-/** A list of this many reviews shows how far apart they are. */
+/** A list of this many reviews shows how far apart they are: days without any are normal up to ten times that. */
 const manyReviews = 100;
 /** Seconds without reviews that are worth a look. A window may begin 26 hours before the first review. */
 const longVoid = 27 * 3600;
@@ -191,8 +191,9 @@ async function whyDoubted(
   const until = Math.min(span.end, present);
   const [past] = partBefore(span, until);
   if (!past) return undefined;
-  if (reviews === 0 && until < span.end) return inParts([past]);
+  if (reviews === 0 && until < span.end) return inParts(asParts([past]));
 
+  // A list also shows the second in which its span ends, so the first edge ends a second before the first review.
   const edges = [
     { start: span.start, end: first - 1 },
     { start: last + 1, end: until },
@@ -210,19 +211,19 @@ async function whyDoubted(
   }
   // The shortest span that can be asked for stays as it is.
   const halves = isCut ? cutSpan(span, middle, timeZone) : [];
-  if (halves.length > 0) return inParts(halves);
+  if (halves.length > 0) return inParts(asParts(halves));
 
   for (const days of axis === 'updated' ? [] : reviews === 0 ? [span] : edges) {
     const reason = await doubt(days);
     if (reason === undefined) continue;
-    return { ...inParts(reviews === 0 ? [] : halvesOf(span, timeZone)), kind: 'unproven', reason };
+    return { ...inParts(reviews === 0 ? [] : asParts(halvesOf(span, timeZone))), kind: 'unproven', reason };
   }
   return undefined;
 }
 
-const inParts = (spans: readonly Span[]) => tooLong(spans.map((span) => ({ span })));
+const asParts = (spans: readonly Span[]): Part[] => spans.map((span) => ({ span }));
 
-/** Neighbours that cannot be read for one reason as one, with a sentence. */
+/** Joins neighbours of one kind, with the reason of the first, and makes a sentence of each reason. */
 export function joinedGaps(axis: Axis, gaps: readonly Gap[]): Gap[] {
   const all: Gap[] = [];
   for (const gap of gaps.toSorted((a, b) => a.span.start - b.span.start)) {
