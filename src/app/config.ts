@@ -268,9 +268,10 @@ function readAll<T>(environment: Environment, read: (reader: Reader) => T, brand
 }
 
 /**
- * A sentence for each of our variables that is set where nothing reads it: the default would apply without a word. The
- * name is misspelt, or has another word, as `set NAME` has, or it stands within the value of another variable, which a quote
- * that is not closed takes along. That value is not shown, it may be a secret. A variable that is set as well is not misspelt.
+ * A sentence for each of our variables that is set where nothing reads it, so that its default would apply unnoticed:
+ *
+ * - its name is misspelt, or is one word of several, as in `set NAME`. If the right name is set, too, nothing is wrong;
+ * - it is within the value of another variable, whose quote is not closed. That value may be a secret, and is not shown.
  *
  * @param known names that were read.
  */

@@ -119,7 +119,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
   if (lines.length === 0) {
     return [warning('order_lines.sql fits, but the orders have no line', 'see whether its conditions are right')];
   }
-  return [...ofValues, isFine('orders.sql', orders), isFine('order_lines.sql', lines)];
+  return [...ofValues, fits('orders.sql', orders), fits('order_lines.sql', lines)];
 }
 
 /** The dead letters that a run would make of these orders, which are read as a run reads them. */
@@ -139,7 +139,7 @@ function checkRows(orders: readonly RawOrder[]): Finding[] {
   ];
 }
 
-/** Rows that no run may find, with an example; only keys are shown, not values of customers. */
+/** Rows that runs may miss, since they lack a usable code or date. Shows one by its key, without values of customers. */
 async function keylessOrders(shop: Shop): Promise<Finding[]> {
   try {
     const rows = await shop.keylessOrders();
@@ -187,18 +187,18 @@ const checkCatalog = <T extends { code: string }>(
     if (!rows) return [ok(`${file} is absent: that part is not synced`)];
     const { byCode, deadLetters } = readCatalogRows(kind, rows, read);
     const findings = misfits(file, deadLetters, byCode.size);
-    return findings.length > 0 ? findings : [isFine(file, rows)];
+    return findings.length > 0 ? findings : [fits(file, rows)];
   });
 
-const isFine = (file: string, rows: readonly unknown[]) =>
+const fits = (file: string, rows: readonly unknown[]) =>
   ok(`${file} fits the contract: ${counted(rows.length, 'row')}, all right`);
 
 /** Orders with a total and a line price, below which a share says nothing. */
 const leastOrders = 3;
-/** Whatever an order's vouchers and shipping costs. */
+/** A share of the total that is rare, whatever an order's vouchers and shipping costs. */
 const isRare = (share: number) => share < 0.5 || share > 2;
-/** If more than this part of the orders has a rare share, the query is wrong. */
-const mostRare = 0.25;
+/** If more than this part of the orders is odd (a rare share, not in the change feed), the query is wrong. */
+const oddAtMost = 0.25;
 
 /** What the prices of the lines add up to, as a part of the order's total; undefined if one of them is 0. */
 export function shareOfLines({ order, lines, fault }: RawOrder): number | undefined {
@@ -220,7 +220,7 @@ export function checkSums(orders: readonly RawOrder[]): Finding[] {
   const median = sums.map(({ share }) => share).sort((a, b) => a - b)[Math.floor(sums.length / 2)] ?? 1;
   const what = `order_lines.sql: the lines add up to ${percent(median)} of total_price in the middle order`;
   const rare = sums.filter(({ share }) => isRare(share));
-  if (rare.length <= sums.length * mostRare) return [ok(what)];
+  if (rare.length <= sums.length * oddAtMost) return [ok(what)];
   const distance = ({ share }: { share: number }) => Math.abs(Math.log(share));
   const worst = rare.toSorted((a, b) => distance(b) - distance(a)).slice(0, 2);
   const examples = worst.map(({ code, share }) => `order ${code} (${percent(share)})`).join(' and ');
@@ -243,13 +243,13 @@ export function checkStatuses(lines: readonly RawRow[]): Finding[] {
   const others = lines.flatMap(({ status }) => (status && !known.includes(status) ? [status] : []));
   if (others.length === 0) return [];
   const counts = [...Map.groupBy(others, (status) => status)].sort(([, a], [, b]) => b.length - a.length).slice(0, 8);
-  const list = counts.map(([status, same]) => `${codeText(status)} ${same.length} times`).join(', ');
+  const list = counts.map(([status, same]) => `${shownStatus(status)} ${same.length} times`).join(', ');
   const what = `order_lines.sql: status has values that neither the API’s description nor a preset uses, in ${counted(others.length, 'line')}: ${list}`;
   return [warning(what, `map them in the query to ${known.join(', ')}; any value is sent as it is`)];
 }
 
 /** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its length is shown. */
-const codeText = (code: string) =>
+const shownStatus = (code: string) =>
   /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(code) && !/\d{5}/.test(code)
     ? JSON.stringify(code)
     : `a text of ${code.length} characters`;
@@ -322,7 +322,7 @@ async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], now: stri
   const after = { at: new Date(Date.parse(oldest) - aheadMs).toISOString(), code: '' };
   const { keys, next } = await shop.orderCodes({ axis: 'updated', after, size: 1000 });
   const missing = recent.filter(({ order }) => !keys.some(({ code }) => isSameCode(code, order.code ?? '')));
-  if (next || missing.length <= recent.length * mostRare) return [];
+  if (next || missing.length <= recent.length * oddAtMost) return [];
   const what =
     `changed_orders.sql does not show ${missing.length} of the newest ${counted(recent.length, 'order')}, such as ` +
     `order ${missing[0]?.order.code}: new orders wait for the next sync reconcile`;

@@ -12,9 +12,9 @@ import { asNamedHere, type Preset, type Recognised, readPresets, recognise, writ
 export type InitInput = {
   /** The command line that was called, without its options about the preset: sentences name it. */
   command: string;
-  /** With what is in `envFile` already. */
+  /** Together with the variables of `envFile`. */
   environment: Environment;
-  /** Of the queries. */
+  /** The folder of the queries. */
   dir: string;
   /** Name of a preset, in place of what the tables say. */
   preset?: string | undefined;
@@ -97,6 +97,7 @@ async function chosen({ preset: name, prefix }: InitInput, tables: ShopTables, s
     const system = wanted?.title ?? 'a known shop system';
     throw new UsageError(`No tables of ${system} have the prefix ${JSON.stringify(prefix)}`);
   }
+  // A preset that a person names is taken even if its tables are not there.
   const asWritten: Recognised | undefined = wanted && { preset: wanted, prefix: wanted.prefix, schema: undefined };
   const [found = asWritten, ...others] = fitting;
   return { found, others };

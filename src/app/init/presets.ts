@@ -48,13 +48,13 @@ export type Recognised = { preset: Preset; prefix: string; schema: string | unde
 /** Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix. */
 export const recognise = (presets: readonly Preset[], tables: readonly ShopTable[]): Recognised[] =>
   presets
-    .flatMap((preset) => placesOf(preset, tables))
+    .flatMap((preset) => recognisedBy(preset, tables))
     .sort((a, b) => tablesOf(b) - tablesOf(a) || a.prefix.length - b.prefix.length);
 
 const tablesOf = ({ preset }: Recognised) => Object.keys(preset.tables).length;
 
 /** Each schema and prefix under which all tables of a preset are there. */
-function placesOf(preset: Preset, tables: readonly ShopTable[]): Recognised[] {
+function recognisedBy(preset: Preset, tables: readonly ShopTable[]): Recognised[] {
   const wanted = Object.entries(preset.tables).map(([name, columns]) => ({ base: baseOf(preset, name), columns }));
   const first = wanted[0]?.base ?? '';
   const hasAll = (schema: string | undefined, prefix: string) =>
