@@ -9,7 +9,7 @@ import type { Context, Reach, Report, Traits, Work } from './command.ts';
 import { describeFailure, failureJson } from './failure.ts';
 import type { Surroundings } from './program.ts';
 
-/** This file is loaded by a command that is called: `--help` needs neither configuration nor log. */
+/** The process as a command finds it. program.ts loads this file for a command only: `--help` needs no configuration. */
 type Around = Surroundings & Pick<Context['terminal'], 'draw'> & Pick<Context, 'environment'>;
 
 /** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
@@ -74,7 +74,7 @@ async function inBrands(
   const reports: [name: string, report: Report][] = [];
   for (const brand of brands) {
     const context = openContext(around, brand, { isLast: brand === brands.at(-1) });
-    const report = await work(context).catch((error: unknown) => failureOf(around, brand, error));
+    const report = await work(context).catch((error: unknown) => brandFailure(around, brand, error));
     around.signal.throwIfAborted();
     if (report) reports.push([brand.name ?? '', report]);
   }
@@ -87,7 +87,7 @@ async function inBrands(
 }
 
 /** The report of a brand that failed, which is said at once on standard error. */
-async function failureOf(around: Around, brand: Brand, error: unknown): Promise<Report> {
+async function brandFailure(around: Around, brand: Brand, error: unknown): Promise<Report> {
   around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
   if (isLockedOut(error)) around.writeError(await holdersText(brand).catch(() => ''));
   return {

@@ -106,7 +106,7 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
       const summedUp = await definition.sumUp?.({ app, run, counts, open });
       const problems = [completed?.problem, summedUp?.problem].flatMap((one) => (one ? [mask(one)] : []));
       const steps = { failures, ended: results.length + failures.length };
-      const report = { counts: { ...counts, ...summedUp?.counts }, ...outcomeOf(problems, steps, open.counted) };
+      const report = { counts: { ...counts, ...summedUp?.counts }, ...reportOf(problems, steps, open.counted) };
       await recount(db);
       await finishRun(db, run.id, report);
       app.log[report.outcome === 'done' ? 'info' : 'warn']({ run: run.id, ...report }, `${name}: ${report.outcome}`);
@@ -116,7 +116,7 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
 }
 
 /** @param problems what is wrong beside failed steps and dead letters. */
-function outcomeOf(
+function reportOf(
   problems: readonly string[],
   { failures, ended }: { failures: readonly string[]; ended: number },
   deadLetters: number,

@@ -8,8 +8,8 @@ import { warehouseNow } from '../warehouse/index.ts';
 import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 
 /**
- * Ends a run that has not ended. A process that carries it out stops within a second; otherwise what the queue has of
- * the run goes too. @returns false if no open run has this id.
+ * Ends a run that has not ended. A process that carries it out stops within a second and drops its queue; if none does,
+ * the queue is dropped here. @returns false if no open run has this id.
  */
 export async function endRun(
   app: Pick<App, 'warehouse'> & { queues: Pick<Queues, 'drop'> },

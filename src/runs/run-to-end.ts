@@ -20,12 +20,16 @@ export type Following = {
 
 /** How often to ask the queue whether the run's job has ended. */
 const askEveryMs = 200;
-/** How often to look at what the run has brought, and at its row, which ends before its job where a person ends the run. */
+/** How often to look at what the run has brought, and at its row: if a person ends the run, the row ends before the job. */
 const lookEveryMs = 2000;
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
 
-/** Waits for a run to end and shows its progress. @throws ReviewSyncError if the run failed, or the queue has lost it. */
+/**
+ * Waits for a run to end and shows its progress.
+ *
+ * @throws ReviewSyncError if the run failed, or the queue has lost it; IncompleteError if `signal` aborts.
+ */
 export async function followRun(
   app: Pick<App, 'queues' | 'warehouse'>,
   runId: string,
@@ -89,7 +93,7 @@ const interrupted = () =>
  * Starts a run and works on it in this process to its end, alone or together with running workers. An interruption ends
  * the run, even if this process only joined it: its own steps at once, those of other processes within seconds.
  *
- * @throws IncompleteError if the command is stopped; otherwise as `followRun`.
+ * @throws as `followRun`.
  */
 export async function runToEnd(app: App, request: RunRequest, following: Following): Promise<RunReport> {
   const { signal, onRetry } = following;

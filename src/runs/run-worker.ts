@@ -97,6 +97,7 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
   const carried = new Map<string, Carried>();
   const ending = new Set<Promise<void>>();
   const slots = openStepSlots(taking.concurrency);
+  // One taker is that of the queue `scheduled`.
   const { seats = openRunSeats(takersAtATime - 1, takersAtATime - 1) } = options;
 
   async function carry({ id: runId, job: jobName }: OpenRun): Promise<void> {

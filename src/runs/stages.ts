@@ -46,7 +46,7 @@ export async function takeRun(held: HeldRun): Promise<void> {
       const isWaiting = data.stage === 'waiting';
       if (isWaiting && (await job.moveToWaitingChildren(tokenOf(job)))) throw new WaitingChildrenError();
       signal.throwIfAborted();
-      // A step of a run that has ended does nothing, and must not count as one that succeeded. Before the steps, `handle` looked.
+      // The steps of a run that has ended do nothing, and must not count as done. Before the first batch, `handle` looked.
       const hadSteps = isWaiting && data.planned > 0;
       if (hadSteps && (await findRun(app.warehouse.db, run.id))?.finishedAt) return;
       if (await takeStage(held, data)) return;
@@ -87,6 +87,7 @@ const lostStep = 'the queue has lost the step';
 
 /** Writes the stage down. @throws Error if another worker took the job over while this process was frozen. */
 async function writeDown({ app, job }: HeldRun, data: RunData): Promise<false> {
+  // In milliseconds, as the `lockDuration` of the worker.
   const isLocked = await job.extendLock(tokenOf(job), app.config.takeOverSeconds * 600);
   if (isLocked !== 1) throw new Error('another worker took this run over');
   await job.updateData(data);

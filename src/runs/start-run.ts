@@ -79,7 +79,7 @@ export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Prom
   const known = await openRuns(db, moment);
   const open = known.filter(({ finishedAt }) => finishedAt === null);
   const left = await endLostRuns(app, open, job.name);
-  // Also if the run of the moment was lost by the queue, and has ended just now.
+  // The run of the moment is over, too, if `endLostRuns` has just ended it.
   const isOver = known.some(isOfMoment) && !left.some(isOfMoment);
   const id = isOver ? `${moment}-${randomBytes(6).toString('hex')}` : moment;
   const running = left.find((one) => one.id !== id && one.job === job.name);

@@ -30,8 +30,8 @@ export type RunSeats = ReturnType<typeof openRunSeats>;
 /**
  * Runs that a process carries out at a time: each one has a connection to the queue. `take` says whether another may begin.
  *
- * @param ofOthers half of the seats of several brands: the first two runs of a brand that keep it up to date (`isLive`) find
- *   the other half free. So backfills, and a brand whose runs do not end, leave the others theirs.
+ * @param ofOthers seats for all runs but the first two of each brand that keep it up to date (`isLive`), which take any seat.
+ *   By default half, so that backfills, and a brand whose runs do not end, leave the other brands the rest.
  */
 export function openRunSeats(count: number, ofOthers = count / 2) {
   let taken = 0;

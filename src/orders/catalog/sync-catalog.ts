@@ -141,7 +141,7 @@ const findOrCreate = (
  * @param optional a column, and its field in a record. If the query selects the column and a record has no value, the value at
  *   the service is cleared.
  */
-export async function openCatalog<T extends { code: string }>(
+async function openCatalog<T extends { code: string }>(
   deps: OrderDeps,
   kind: CatalogKind,
   read: (raw: RawRow) => Read<T>,

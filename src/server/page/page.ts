@@ -30,7 +30,7 @@ function issueList(found: readonly Issue[]): Html {
   )}</ul>`;
 }
 
-export function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
+function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
   if (runs.length === 0) return html`<p>No run is in progress.</p>`;
   const bar = ({ run, steps }: RunInProgress) =>
     steps?.planned !== undefined &&

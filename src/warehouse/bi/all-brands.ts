@@ -5,7 +5,7 @@ import { brandName, inBrand, schemas } from '../brand.ts';
 import { type ConnectedService, isSameAccount } from '../connected-service.ts';
 import { type Db, isAny, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
-/** The brands that have schemas in this database. @param db without a brand, as everywhere in this file. */
+/** The brands that have schemas in this database. @param db without a brand, as in all of this file but `ownerOf`. */
 export async function storedBrands(db: Db): Promise<string[]> {
   const brands = await valuesOf<string>(db)`
     select substring(nspname from 6) from pg_namespace
@@ -67,7 +67,7 @@ export const isInUnion = (db: Db, brand: string) =>
  * - A column is null for a brand that lacks it, or has it with another type: the brand is not migrated, or has promoted
  *   the field in another way.
  *
- * @param like a migrated brand. Its views say which views are made, and first which columns.
+ * @param like a migrated brand. Its views are the ones that are made, and its columns come first.
  */
 export const makeUnion = (db: Db, like: string): Promise<void> =>
   briefly(db, async (trx) => {
