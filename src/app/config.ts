@@ -50,7 +50,6 @@ const baseUrl = v.pipe(
   v.transform((value) => `${new URL(value).origin}${new URL(value).pathname.replace(/\/+$/, '')}`),
 );
 
-/** Whether the value is a placeholder of an example. */
 const isPlaceholder = (value: string) => /change.?me|replace.?me|^(.)\1*$/i.test(value);
 
 /** Must not be guessable: 16 random hexadecimal digits have 64 bits. */

@@ -37,7 +37,7 @@ const noMonth = '__HIVE_DEFAULT_PARTITION__';
 export const pathOf = (table: string, month: string | null) =>
   month === null ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
 
-/** The months of a table for which the folder has a file. Skips paths of other shapes: somebody may have changed the manifest. */
+/** Months for which the folder has a file of the table. Skips other paths: somebody may have changed the manifest. */
 export function monthsOf({ files }: Manifest, table: string): string[] {
   const found = Object.keys(files).map((path) => ownPath.exec(path)?.groups);
   return found.flatMap((path) => (path?.table === table && path.month ? [path.month.replace(noMonth, '')] : []));

@@ -2,13 +2,11 @@ import type { FileHandle } from 'node:fs/promises';
 import { ByteWriter, ParquetWriter, type SchemaElement } from 'hyparquet-writer';
 import type { BiColumn } from '../warehouse/bi/bi-snapshot.ts';
 
-/** What a file holds. */
 export type FileContent = { rows: number; bytes: number };
 
 /** Rows of a row group, which stands in memory. 50,000 rows of bi.reviews: 40 MB. Readers skip groups by their statistics. */
 const rowsOfAGroup = 50_000;
 
-/** Writes the rows of a snapshot as a Parquet file. */
 export async function writeParquet(
   handle: FileHandle,
   columns: readonly BiColumn[],

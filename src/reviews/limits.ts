@@ -1,7 +1,4 @@
-/**
- * Limits of reading reviews: how long and how large a list may be, how many windows at a time, when to try again.
- * read/read-window.ts says what one window may cost: its requests, and how often its spans are halved.
- */
+/** Limits of lists and windows, and when to try again. Those of requests and halvings stand in read/read-window.ts. */
 
 export const listLimits = {
   /**

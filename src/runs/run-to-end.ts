@@ -25,11 +25,7 @@ const lookEveryMs = 2000;
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
 
-/**
- * Waits for a run to end and shows its progress.
- *
- * @throws ReviewSyncError if the run failed, or the queue has lost it; IncompleteError if `signal` aborts.
- */
+/** Waits for a run to end and shows its progress. @throws IncompleteError on an abort; ReviewSyncError if it failed. */
 export async function followRun(
   app: Pick<App, 'queues' | 'warehouse'>,
   runId: string,

@@ -47,7 +47,6 @@ type Carried = { taker: JobTaker; stop: AbortController };
 
 const lookEveryMs = 1000;
 
-/** Time to return aborted jobs to the queue. */
 const returnJobsMs = 3000;
 
 /**

@@ -30,7 +30,6 @@ export type Preset = {
 
 export const presetFolder = (name: string) => packagePath('sql', 'shop', 'presets', name);
 
-/** All presets by name. */
 export async function readPresets(): Promise<Preset[]> {
   const folders = await readdir(packagePath('sql', 'shop', 'presets'), { withFileTypes: true });
   const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => name);

@@ -216,7 +216,6 @@ function valuesFirst(change: SubOrderDifference['matched'][number]) {
   );
 }
 
-/** The fields that a request is to empty. */
 export const emptyFields = (body: object) =>
   Object.entries(body).flatMap(([field, value]) => (value === null ? [field] : []));
 

@@ -40,7 +40,6 @@ type LineRemoval = { kind: 'remove'; lineCode: string; subOrderId: number };
 /** `isSentAgain`: a creation was sent before, and what became of it is not known. */
 type LineCreation = { kind: 'create'; lineCode: string; body: SubOrderBody; isSentAgain: boolean };
 
-/** A request about one line. */
 export type LineRequest = LineChange | LineRemoval | LineCreation;
 
 /**
@@ -200,7 +199,6 @@ function matchLines(
   return { candidates, ofLines, left };
 }
 
-/** What `likenessTo` returns; `ranks` leaves room for these numbers. */
 const exact = 0;
 const butPrice = 1;
 const butOptions = 2;

@@ -165,10 +165,8 @@ async function recordFailed({ db }: OrderDeps, deadLetter: NewDeadLetter): Promi
 }
 
 /**
- * Does the work while this process alone may push the order. If the work throws, nobody knows what was sent, and the order
- * is due.
- *
- * @param work ends the lease: it records, forgets or releases the order.
+ * Does the work while this process alone may push the order. The work records, forgets or releases the order. If it throws,
+ * nobody knows what was sent, and the order is due.
  */
 export async function underLease<T>(
   { store, now }: OrderDeps,
@@ -189,10 +187,9 @@ export async function underLease<T>(
 }
 
 /**
- * Whether the order must be read again: another process may have pushed a newer version since it was read, or has deleted
- * it at the service, so that it looks new. If a push broke off, nobody knows what was sent. If another order goes before this
- * one (`isAlike`), the first reading may not show it. If the date of creation is another order's, the first reading was too
- * early, or this order is a dead letter.
+ * Whether the order must be read again: another process may have pushed a newer version since, or has deleted the order, so
+ * that it looks new; a push broke off, and nobody knows what it sent; another order goes first (`isAlike`), which the reading
+ * may not show; or the date of creation is another order's, so the reading was too early, or the order is a dead letter.
  */
 function isStale({ link, isNew, isForgotten, isAlike }: LeasedOrder, { order }: DesiredOrder, { readAt }: SlicePush) {
   if (isAlike || otherOrderFault(order, link) !== undefined) return true;

@@ -19,7 +19,7 @@ import {
 /** How the reading of a span ends. `proven`: everything of it was read, and has landed. */
 export type SpanEnd = { requests: number } & (({ kind: 'proven' } & Proven) | Unread);
 
-/** Why a span is not proven: it is an open gap, unless it can be read in `parts` (undefined: in halves; empty: not at all). */
+/** Why a span is not proven: an open gap, unless it can be read in `parts` (undefined: halves; empty: not at all). */
 export type Unread = { kind: GapKind; reason: string; parts?: readonly Part[] };
 
 /** The span is to be read in these parts. If the window has no requests left for them, it is a gap for this reason. */

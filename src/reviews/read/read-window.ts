@@ -237,7 +237,6 @@ export function joinedGaps(axis: Axis, gaps: readonly Gap[]): Gap[] {
   });
 }
 
-/** The error of a window that leaves these gaps. */
 export function incompleteError(gaps: readonly Gap[]): IncompleteError {
   const first = new Map(gaps.toReversed().map((gap) => [gap.kind, gap.reason]));
   const more = gaps.length - first.size;

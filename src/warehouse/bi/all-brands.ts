@@ -141,7 +141,6 @@ export const moveToBrand = (db: Db, brand: string): Promise<void> =>
     for (const definition of functions) await sql.raw(inBrand(definition, brand)).execute(trx);
   });
 
-/** What a brand's schemas hold. */
 export const contentsOf = (db: Db, brand: string) =>
   rowOf<Record<'reviews' | 'orders' | 'deadLetters' | 'runs', number>>(db)`
     select (select count(*)::integer from ${sql.table(`warehouse_${brand}.reviews`)}) as reviews,
