@@ -99,10 +99,8 @@ async function blockedError(db: Db, file: string, { timeoutMs, tries }: typeof l
 function migrationError(where: string, { cause, hint }: { cause?: unknown; hint: string }): ReviewSyncError {
   // If the connection broke, perhaps only the response to the commit is lost.
   const isLost = cause !== undefined && !(cause instanceof pg.DatabaseError);
-  return new ReviewSyncError('migration', `The warehouse could not be migrated: ${where}`, {
-    cause,
-    hint: `${isLost ? 'All was changed, or nothing: run migrate again.' : 'Nothing was changed.'} ${hint}`,
-  });
+  const end = isLost ? 'all was changed, or nothing: run migrate again' : 'nothing was changed';
+  return new ReviewSyncError('migration', `The warehouse could not be migrated (${end}): ${where}`, { cause, hint });
 }
 
 /** Names of migrations: what a warehouse lacks, and what a newer version of this program applied. */
