@@ -165,6 +165,7 @@ test('a shop user who may write, and a query that breaks the contract, are said'
 
 test.each([
   [{ status: 503 }, '(status 503)', /^check whether the service is up, and its log$/],
+  [{ status: 403 }, '(status 403)', /^read its error$/],
   [{ body: '<h1>Hello</h1>' }, 'not what this request returns', /^REVIEW_API_BASE_URL may name a web site/],
 ])('a service that responds with %j is a fault: %s', async (reply, what, hint) => {
   const api = client((await tinyService(() => reply)).url, { retry: { ...quick, attempts: 1 } });

@@ -1,7 +1,12 @@
 import { describeError, hintOf } from '../../base/errors.ts';
 import { durationText } from '../../base/time/duration.ts';
 import { localPeriod, offsetOf, parseInstant, type Second } from '../../base/time/span.ts';
-import { MalformedResponseError, type ReviewApi, type ReviewOverview } from '../../review-api/index.ts';
+import {
+  MalformedResponseError,
+  type ReviewApi,
+  type ReviewOverview,
+  UnavailableError,
+} from '../../review-api/index.ts';
 import { type Finding, fault, inTime, ok, warning } from './finding.ts';
 
 type ServiceCheck = { api: ReviewApi; timeZone: string; now: () => Date };
@@ -82,5 +87,7 @@ function serviceHint(error: unknown): string {
   if (error instanceof MalformedResponseError) {
     return 'REVIEW_API_BASE_URL may name a web site, or a proxy that responds in place of the service';
   }
-  return hintOf(error, 'REVIEW_API_BASE_URL') ?? 'check whether the service is up, and its log';
+  const otherwise =
+    error instanceof UnavailableError ? 'check whether the service is up, and its log' : 'read its error';
+  return hintOf(error, 'REVIEW_API_BASE_URL') ?? otherwise;
 }
