@@ -68,7 +68,7 @@ const notReached = [
   'comments on a review that is a dead letter: they go when it closes',
   'dead letters of webhooks: events name ids, no customer; discard one that holds more',
   'Parquet files: they show no member, only order_key and the length of the text; the next export parquet into the same ' +
-    'folder rewrites these months, copies elsewhere stay',
+    'folder rewrites the months of these reviews, copies elsewhere stay',
   'earlier versions of rows in the files of the database: vacuum and new writes overwrite them',
   'backups of the warehouse, its log of writes, copies that BI tools made, and logs of other systems',
 ];
