@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => serving[Symbol.asyncDispose]());
 
-test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is named', async () => {
+test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is named, and hides no queue', async () => {
   await using closing = await openServe(environment);
   await closing.world.warehouse('alter table sync.dead_letters rename to elsewhere');
   const answer = await fetch(closing.url, { headers: asUser(token) });
@@ -43,6 +43,8 @@ test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is 
   const page = await answer.text();
   for (const words of ['relation &#34;sync.dead_letters&#34; does not exist', 'review-sync doctor', '<script>'])
     expect(page).toContain(words);
+  const board = (headers: object) => fetch(`${closing.url}/queues/api/queues`, { headers: { ...headers } });
+  expect([(await board({})).status, (await board(asUser(token))).status]).toEqual([401, 200]);
 
   const closed = startHere(['serve'], { ...closing.environment, STATUS_TOKEN: '', WEBHOOK_SECRET: '' });
   const url = await addressOf(closed);
