@@ -6,7 +6,8 @@ export type FailureJson = { code: string | null; message: string; hint: string |
 export function failureJson(failure: unknown): FailureJson {
   const code = failure instanceof ReviewSyncError ? failure.code : null;
   // The variable with the address of the system that failed. Errors of shop and queue have a code: a driver's own error is of the warehouse.
-  const address = { shop: 'SHOP_DATABASE_URL', warehouse: 'WAREHOUSE_DATABASE_URL', queue: 'QUEUE_URL' }[
+  const warehouse = 'WAREHOUSE_DATABASE_URL';
+  const address = { shop: 'SHOP_DATABASE_URL', warehouse, migration: warehouse, queue: 'QUEUE_URL' }[
     code ?? 'warehouse'
   ];
   return { code, message: describeError(failure), hint: hintOf(failure, address) ?? null };

@@ -116,8 +116,11 @@ test('migrate refuses a warehouse of a newer version, and changes nothing', asyn
 test('migrate says that nothing was changed only if the server has said so', async () => {
   await using warehouse = await openWarehouse({ url, connections: 1 });
   for (const [error, said] of [
-    [new Error('Connection terminated'), '(all was changed, or nothing: run migrate again)'],
-    [new pg.DatabaseError('no', 1, 'error'), '(nothing was changed)'],
+    [
+      new Error('Connection terminated'),
+      /\(all was changed, or nothing: run migrate again\).*\n→ .*WAREHOUSE_DATABASE_URL/,
+    ],
+    [new pg.DatabaseError('no', 1, 'error'), /\(nothing was changed\).*\n→ review-sync doctor/],
   ] as const) {
     let isFirst = true;
     const failing = warehouse.db.withPlugin({
@@ -128,9 +131,7 @@ test('migrate says that nothing was changed only if the server has said so', asy
         return result;
       },
     });
-    const failure = await migrateWarehouse(failing).catch(describeFailure);
-    expect(failure).toContain(said);
-    expect(failure).toContain('\n→ ');
+    expect(await migrateWarehouse(failing).catch(describeFailure)).toMatch(said);
   }
 });
 
