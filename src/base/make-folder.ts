@@ -8,8 +8,12 @@ import { dirname } from 'node:path';
  * @throws Error of the system, such as ENOENT, EACCES or EEXIST.
  */
 export async function makeFolder(path: string): Promise<void> {
-  const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory()) return;
+  if (await isFolder(path)) return;
   await makeFolder(dirname(path));
-  await mkdir(path);
+  await mkdir(path).catch(async (error: unknown) => {
+    // Another process may have made it meanwhile.
+    if (!(await isFolder(path))) throw error;
+  });
 }
+
+const isFolder = async (path: string) => (await stat(path).catch(() => undefined))?.isDirectory() ?? false;

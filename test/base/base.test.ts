@@ -1,12 +1,16 @@
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { IncompleteError, ReviewSyncError, UsageError } from '../../src/base/errors.ts';
 import { contentKey, storableRecord } from '../../src/base/json-text.ts';
 import { openLog } from '../../src/base/log.ts';
 import { isTransient } from '../../src/base/lost-connections.ts';
+import { makeFolder } from '../../src/base/make-folder.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { spanOfDays } from '../../src/base/time/day-range.ts';
 import { durationText } from '../../src/base/time/duration.ts';
 import { isoOf } from '../../src/base/time/span.ts';
+import { temporaryFolder } from '../harness/folder.ts';
 
 const failure = (facts: object) => Object.assign(new Error('no'), facts);
 const refused = failure({ code: 'ECONNREFUSED' });
@@ -56,6 +60,14 @@ test('a range of days goes from midnight to midnight of its zone; no other is ta
     [{ from: '2026-03-09', to: '2026-03-08' }, '--from 2026-03-09 is after --to 2026-03-08', 'Swap the two.'],
   ] as const)
     expect(() => spanOfDays(range, 'UTC')).toThrow(new UsageError(message, { hint }));
+});
+
+test('a folder is made by several at once, and a file in its place is an error', async () => {
+  const above = await temporaryFolder();
+  await Promise.all(['a', 'b', 'c'].map((name) => makeFolder(join(above, 'new', name))));
+  expect((await readdir(join(above, 'new'))).sort()).toEqual(['a', 'b', 'c']);
+  await writeFile(join(above, 'file'), '');
+  await expect(makeFolder(join(above, 'file'))).rejects.toThrow('EEXIST');
 });
 
 test('an outage is logged at its beginning, each minute and at its end, by one loop', () => {
