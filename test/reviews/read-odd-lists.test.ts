@@ -361,6 +361,16 @@ test.each([
   expect((await idsRead(service)).gaps).toMatchObject([{ kind }]);
 });
 
+test('a page that fails is no end of a list that ignores descending order and names a last page too small', async () => {
+  const reviews = spread(1250, span.start * 1000, span.end - span.start);
+  const tooSmall = naming((last) => Math.max(1, last - 1))(listed(reviews, { lastPage: 'real' }), reviews, {});
+  const service = answering(ascending(tooSmall, reviews, {}), (_, { page }) => {
+    if (page === 13) throw new UnavailableError(failure);
+    return {};
+  });
+  await readsAll(service, reviews);
+});
+
 test('a list is not believed while another shows that pages leave reviews out', async () => {
   const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
   const lists = freshLists();

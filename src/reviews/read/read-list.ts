@@ -349,8 +349,10 @@ async function readOn(
   while (lacks() || !isShownFromEnd(pages, other.seconds, pageSize)) {
     const number = pages.length + 1;
     const next = await reader.ask(query, number, pageSize);
-    // A service may fail on a page behind the end. It fails on its other end, too, if a record of that page is at fault.
-    if (next.kind === 'failed' && (asked.kind !== 'page' || lacks())) return next;
+    // A service may fail on a page behind the end. It fails on its other end, too, if a record of that page is at fault;
+    // without an order, only a page that is not full may be the last one.
+    const mayGoOn = pageSize > 1 && isFull(pages, pageSize) && !(pages.length > 1 && isInOrder(pages, other.seconds));
+    if (next.kind === 'failed' && (asked.kind !== 'page' || lacks() || mayGoOn)) return next;
     if (next.kind !== 'page' || next.ids.length === 0 || pages.some((page) => isSame(next, page))) {
       if (!lacks()) return false;
       return { kind: 'too-long', page: ids.size > 0 ? lastOf(pages).page : undefined };
@@ -372,18 +374,25 @@ function breaksOff(pages: readonly ListPage[]): boolean {
 }
 
 /**
- * Whether the list ends with these pages, if the page in descending order holds none but their records. It must
- * begin with the newest of them and be of two seconds at least: a record of the first second may hide behind it. A service
- * without an order, or that ignores it, shows other seconds; one that turns each page by itself cannot be recognised
- * by a full page.
+ * Whether the list ends with these pages, if the page in descending order holds none but their records. A service that turns
+ * each page by itself cannot be recognised by a full page.
  */
-function isShownFromEnd(pages: readonly ListPage[], descending: ListPage['seconds'], pageSize: number): boolean {
+const isShownFromEnd = (pages: readonly ListPage[], descending: ListPage['seconds'], pageSize: number): boolean =>
+  !isFull(pages, pageSize) && isInOrder(pages, descending);
+
+const isFull = (pages: readonly ListPage[], pageSize: number) => recordsOn(lastOf(pages).page) === pageSize;
+
+/**
+ * Whether the pages are in order, and the page in descending order, too. The latter must begin with the newest of them and be
+ * of two seconds at least: a record of the first second may hide behind it. A service without an order, or that ignores it,
+ * shows other seconds.
+ */
+function isInOrder(pages: readonly ListPage[], descending: ListPage['seconds']): boolean {
   const ascending = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
   const atEnd = descending.filter((second) => second !== undefined).reverse();
   const first = atEnd[0] ?? 0;
   const newest = ascending.at(-1) ?? 0;
-  const isFull = recordsOn(lastOf(pages).page) === pageSize;
-  return !isFull && first < newest && newest <= (atEnd.at(-1) ?? 0) && isRising(ascending) && isRising(atEnd);
+  return first < newest && newest <= (atEnd.at(-1) ?? 0) && isRising(ascending) && isRising(atEnd);
 }
 
 export const isRising = (seconds: readonly number[]) =>
