@@ -371,6 +371,13 @@ test('a page that fails is no end of a list that ignores descending order and na
   await readsAll(service, reviews);
 });
 
+test('after years without reviews a list is still found out that shows the first days only', async () => {
+  const lists = openLists(pLimit(8));
+  for (let year = 1; year < 10; year += 1) await readsAll(listed([], { lastPage: 'real' }), [], 7, {}, { lists });
+  for (const all of ofSpan)
+    await readsAll(firstDays(listed(all, { lastPage: 'real' }), all, {}), all, 60, {}, { lists });
+});
+
 test('a list is not believed while another shows that pages leave reviews out', async () => {
   const how = { lastPage: 'real', pageSize: 50, ordered: false, leavesOut: true } as const;
   const lists = freshLists();

@@ -203,7 +203,9 @@ async function whyDoubted(
   for (const days of reviews === 0 ? halvesOf(span, timeZone) : edges) {
     const seconds = days.end - days.start;
     const isNormal = reviews >= manyReviews && seconds * reviews < 10 * (last - first);
-    if (isCut || isNormal || seconds <= longVoid || lists.voidLooks === 0) continue;
+    // Empty lists and short ones leave half of the looks to longer ones, which may begin years later.
+    const isEnough = lists.voidLooks <= (reviews < manyReviews ? voidLooksAtMost / 2 : 0);
+    if (isCut || isNormal || isEnough || seconds <= longVoid) continue;
     lists.voidLooks -= 1;
     const page = await lists.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
     isCut = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
