@@ -188,6 +188,22 @@ test('a review that failed in this run is not asked for by it', async () => {
   expect(getRaw.mock.calls.map(([id]) => id)).toEqual([1, 2]);
 });
 
+test('a dead letter is asked for although the newest reviews are gone', async () => {
+  await world.warehouse(`insert into warehouse.reviews (id, created_at, updated_at)
+    select n, now() - (9 - n) * interval '1 hour', now() from generate_series(2, 4) n`);
+  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
+    values ('review', '1', 'refused', '{}', now() - interval '1 hour')`);
+  const deps = depsWith(() => ({
+    async getRaw(id) {
+      if (id !== 1) throw new NotFoundError(at(404, id));
+      const item = { id, created_at: '2026-01-01T00:00:00Z', updated_at: '2026-01-01T00:00:00Z' };
+      return { rawBody: Buffer.from(JSON.stringify(item)), item };
+    },
+  }));
+  await retryOpenRefused(deps, { areDueOnly: false, runStartedAt: new Date() });
+  expect(await world.warehouse('select from sync.dead_letters where resolved_at is null')).toEqual([]);
+});
+
 test('one that is gone, or lands, ends a row of failures', async () => {
   const asked: number[] = [];
   await untilDown(Array.from(Array(60).keys()), async (one) => {

@@ -96,15 +96,20 @@ async function askTwice<T>(
     const doubt = await whyNotKnown(deps, gone.length, others);
     if (doubt !== undefined) return { gone: [], doubt };
     if (pass > passes) break;
-    const missing: T[] = [];
-    await untilDown(gone, async (one) => {
-      const end = await ask(one);
-      if (end === 'gone') missing.push(one);
-      return end;
-    });
-    gone = missing;
+    gone = await goneOf(gone, ask);
   }
   return { gone };
+}
+
+/** Asks for each of them. @returns those that the service answers 404 for. */
+async function goneOf<T>(all: readonly T[], ask: (one: T) => Promise<AskEnd>): Promise<T[]> {
+  const gone: T[] = [];
+  await untilDown(all, async (one) => {
+    const end = await ask(one);
+    if (end === 'gone') gone.push(one);
+    return end;
+  });
+  return gone;
 }
 
 /** Why it is not sure that the service knows by id what it lists. If it fails on a review, it is asked for another. */
@@ -204,8 +209,8 @@ export async function retryOpenRefused(
 }
 
 /**
- * Asks by id for the reviews that are dead letters: each lands, its dead letter says why it cannot, or it is gone
- * (`askTwice`). A review without a usable id lands when a list shows it corrected.
+ * Asks by id for the reviews that are dead letters, whatever the service says of others: each lands, its dead letter says why
+ * it cannot, or it is gone (`askTwice`). A review without a usable id lands when a list shows it corrected.
  */
 export async function retryRefused(deps: ReviewDeps, deadLetters: readonly DeadLetter[]): Promise<void> {
   const { db } = deps.warehouse;
@@ -213,13 +218,14 @@ export async function retryRefused(deps: ReviewDeps, deadLetters: readonly DeadL
     const reviewId = idOf(one.key);
     return reviewId === undefined ? [] : [{ ...one, reviewId }];
   });
-  const others = known.length > 0 ? await newestBut(db, []) : [];
-  const { gone } = await askTwice(deps, known, others, async ({ id, key, reviewId }) => {
+  const ask = async ({ id, key, reviewId }: (typeof known)[number]) => {
     const outcome = await refreshReview(deps, reviewId);
     if (outcome.kind === 'failed') await failAgain(db, id, outcome.reason);
     else if (outcome.kind === 'landed' && outcome.landed.refused === 0) await resolveDeadLetters(db, 'review', [key]);
     return outcome.kind;
-  });
+  };
+  const missing = await goneOf(known, ask);
+  const { gone } = await askTwice(deps, missing, await newestBut(db, []), ask);
   for (const { key } of gone) await resolveDeadLetters(db, 'review', [key]);
 }
 
