@@ -325,6 +325,12 @@ test('of a service that shows by update only what was edited new reviews are rea
     expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
     expect(await held(world)).toBe(61 + at);
   }
+  // A review appears whose date was read before, as after a moderation.
+  await world.run('reconcile-reviews');
+  await world.atService(`insert into reference_service.reviews (created_at, updated_at, message)
+    select at, at, 'new' from (select now() - interval '3 minutes' as at) as written`);
+  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  expect(await held(world)).toBe(63);
 });
 
 /** Lists without the reviews of the two seconds by which a request names its period. */

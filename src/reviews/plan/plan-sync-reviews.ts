@@ -1,5 +1,6 @@
 import { isoOf, parseInstant, partBefore, type Second, secondOf, without } from '../../base/time/span.ts';
 import type { Db } from '../../warehouse/index.ts';
+import { heldIn } from '../../warehouse/reviews/absent-reviews.ts';
 import { axes, coveredSpans, type OpenGap, openGap, openGaps } from '../../warehouse/reviews/coverage.ts';
 import { advanceCursor, readCursor } from '../../warehouse/runs/cursors.ts';
 import { isDueAgain, justNow } from '../limits.ts';
@@ -23,9 +24,9 @@ export type SyncPlan = {
 
 /**
  * The windows of an incremental run: from the watermark minus an overlap to a day ahead, so that it does not matter by
- * which clock the service dates reviews; and the open gaps that are due. If a review was written since, new ones are read by
- * creation, too: by update, a service may show only what was edited. Without a watermark, everything is read by creation,
- * because an import of years does not lie on one day.
+ * which clock the service dates reviews; and the open gaps that are due. If the newest review was written since, or is not
+ * here, new ones are read by creation, too: by update, a service may show only what was edited. Without a watermark,
+ * everything is read by creation, because an import of years does not lie on one day.
  *
  * @param options.allGaps also those that were tried a short while ago.
  * @throws ReviewSyncError as `captureOverview`.
@@ -52,7 +53,9 @@ export async function planSyncReviews(
   const again = gaps.filter((gap) => options.allGaps || isDueAgain(gap.attempts, gap.lastTriedAt, deps.now()));
   const gapWindows = again.flatMap(({ axis, span }) => planWindows(axis, span));
   const start = Math.min(watermark, readTo) - overlap;
-  const all = axes.filter((axis) => axis === 'updated' || newest > watermark);
+  const isHeld = async () => (await heldIn(deps.warehouse.db, { start: newest, end: newest + 1 })).length > 0;
+  const isNew = newest > watermark || (newest >= start && !(await isHeld()));
+  const all = axes.filter((axis) => axis === 'updated' || isNew);
   const windows = all.flatMap((axis) => {
     // A gap is read when it is due, not by every run whose overlap it lies in.
     const known = gaps.filter((gap) => gap.axis === axis).map((gap) => gap.span);
