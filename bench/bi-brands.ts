@@ -9,7 +9,6 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { ask, readQuestions } from '../docs/warehouse-page/questions.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { makeUnion } from '../src/warehouse/bi/all-brands.ts';
@@ -18,7 +17,9 @@ import { recountAll } from '../src/warehouse/bi/recount.ts';
 import { inBrand } from '../src/warehouse/brand.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import { query } from '../test/harness/database.ts';
 import { scheduleOf } from './processor-time.ts';
+import { connectToOne } from './stage.ts';
 
 const { values: given } = parseArgs({ options: { reviews: { type: 'string', default: '1000000' } } });
 const brands = ['b1', 'b2', 'b3', 'b4', 'b5'];
@@ -34,20 +35,9 @@ async function fill(url: string, brand?: string): Promise<void> {
   await using warehouse = await openWarehouse({ url, connections: 1, brand, silenceMs: 0 });
   await migrateWarehouse(warehouse.db);
   await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
-  const filling = new pg.Client({ connectionString: url });
-  await filling.connect();
-  await filling.query(brand === undefined ? text : inBrand(text, brand));
+  await query(url, brand === undefined ? text : inBrand(text, brand));
   await recountAll(warehouse.db);
-  await filling.query('vacuum (analyze)');
-  await filling.end();
-}
-
-async function connect(url: string) {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  opened.defer(() => client.end());
-  await client.query('set max_parallel_workers_per_gather = 0');
-  return { client, pid: (await client.query('select pg_backend_pid() as pid')).rows[0].pid as number };
+  await query(url, 'vacuum (analyze)');
 }
 
 const [aloneUrl, brandsUrl] = [await server.createDatabase('alone'), await server.createDatabase('brands')];
@@ -55,7 +45,7 @@ await fill(aloneUrl);
 for (const brand of brands) await fill(brandsUrl, brand);
 await using unbranded = await openWarehouse({ url: brandsUrl, connections: 1 });
 await makeUnion(unbranded.db, 'b1');
-const [alone, among] = [await connect(aloneUrl), await connect(brandsUrl)];
+const [alone, among] = [await connectToOne(opened, aloneUrl), await connectToOne(opened, brandsUrl)];
 
 /** A question to `bi` about one brand: each view that it names, without its column `brand`. */
 async function ofOneBrand(sql: string): Promise<string> {

@@ -14,7 +14,6 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { ask, readQuestions } from '../docs/warehouse-page/questions.ts';
 import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
 import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
@@ -24,7 +23,7 @@ import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { runProcess } from '../test/harness/cli.ts';
 import { type Landing, landInTurn } from './landing.ts';
 import { cpuOfEndedChildren, cpuOfFamily, scheduleOf } from './processor-time.ts';
-import { openReviewStage } from './review-stage.ts';
+import { connectToOne, median, openReviewStage } from './stage.ts';
 import { writeTable } from './table.ts';
 
 const { values: given } = parseArgs({
@@ -73,15 +72,13 @@ function dayBefore(days: number): string {
   return `${new Date(Date.now() - days * dayMs).toISOString().slice(0, 10)}T00:00:00Z`;
 }
 
-/** A connection, and its server process. */
-type Asking = pg.Client & { pid: number };
 type Rows = [what: string, measured: string][];
-type Stage = Awaited<ReturnType<typeof openReviewStage>>;
 
 await using opened = new AsyncDisposableStack();
-const stage = await openReviewStage(given.keep);
-opened.defer(() => stage.close());
-const server = await serverPid(stage);
+const stage = await openReviewStage(opened, given.keep);
+const [pid] = (await readFile(join(stage.database.directory, 'data', 'postmaster.pid'), 'utf8')).split('\n');
+const server = Number(pid);
+const connect = (url: string) => connectToOne(opened, url);
 
 let rows: Rows = [];
 function report(what: string, measured: string): void {
@@ -91,17 +88,10 @@ function report(what: string, measured: string): void {
   );
 }
 
-async function serverPid({ database }: Stage): Promise<number> {
-  const [pid] = (await readFile(join(database.directory, 'data', 'postmaster.pid'), 'utf8')).split('\n');
-  return Number(pid);
-}
-
 const seconds = (n: number) => `${n.toFixed(n < 10 ? 2 : 0)} s`;
 
 /** Processor time of the whole server and of the programs that this process has started. */
 const cpuOfAll = async () => (await cpuOfFamily(server)) + (await cpuOfEndedChildren(process.pid));
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 
 /** By the clock, and the processor time; of several turns the median, and the least. */
 async function timed(what: string, work: () => Promise<unknown>, turns = 1): Promise<void> {
@@ -119,14 +109,14 @@ async function timed(what: string, work: () => Promise<unknown>, turns = 1): Pro
  * The median of three by the clock, with what the server process waited for a processor that others had, and the least
  * processor time, which they hardly change. The rest of the time it waits for the disk and for us.
  */
-async function asked(what: string, client: Asking, sql: string): Promise<void> {
+async function asked(what: string, { client, pid }: Awaited<ReturnType<typeof connect>>, sql: string): Promise<void> {
   const clocks: number[] = [];
   const waits: number[] = [];
   const used: number[] = [];
   for (let turn = 0; turn < 3; turn += 1) {
-    const before = await scheduleOf(client.pid);
+    const before = await scheduleOf(pid);
     clocks.push(await secondsOf(() => ask(client, sql)));
-    const after = await scheduleOf(client.pid);
+    const after = await scheduleOf(pid);
     waits.push(after.waited - before.waited);
     used.push(after.ran - before.ran);
   }
@@ -140,39 +130,24 @@ async function secondsOf(work: () => Promise<unknown>): Promise<number> {
   return (performance.now() - startedMs) / 1000;
 }
 
-/** A connection whose work is all in one process, so that its time can be taken. */
-async function connect(url: string): Promise<Asking> {
-  const client: Asking = Object.assign(new pg.Client({ connectionString: url }), { pid: 0 });
-  client.on('error', () => {});
-  await client.connect();
-  opened.defer(() => client.end());
-  client.pid = (await client.query('select pg_backend_pid() as pid')).rows[0].pid;
-  await client.query('set max_parallel_workers_per_gather = 0');
-  return client;
-}
-
 async function withWarehouse<T>(
   url: string,
   work: (db: Awaited<ReturnType<typeof openWarehouse>>['db']) => Promise<T>,
 ) {
-  const warehouse = await openWarehouse({ url, connections: 1, silenceMs: 0 });
-  try {
-    return await work(warehouse.db);
-  } finally {
-    await warehouse.close();
-  }
+  await using warehouse = await openWarehouse({ url, connections: 1, silenceMs: 0 });
+  return await work(warehouse.db);
 }
 
 /** Without the indexes, which are faster to make afterwards. Done once for a server that is kept. */
 async function fill(): Promise<void> {
   const name = `filled_${size}`;
-  const client = await connect(await stage.database.createDatabase('postgres'));
+  const { client } = await connect(await stage.database.createDatabase('postgres'));
   if ((await client.query('select from pg_database where datname = $1', [name])).rowCount !== 0) return;
   const unfinished = `unfinished_${size}`;
   await client.query(`drop database if exists ${unfinished}`);
   const url = await stage.database.createDatabase(unfinished);
   await withWarehouse(url, (db) => migrateWarehouse(db));
-  const filling = await connect(url);
+  const { client: filling } = await connect(url);
   const { rows: indexes } = await filling.query(`
     select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition
     from pg_index
@@ -217,14 +192,14 @@ async function cli(...args: string[]): Promise<string> {
 
 /** Counts what was filled: `migrate` does so because the time zone of the views is not that of the environment yet. */
 async function migrate(): Promise<void> {
-  const admin = await connect(stage.database.url('postgres'));
+  const { client: admin } = await connect(stage.database.url('postgres'));
   await admin.query(`drop database if exists ${measuredName}`);
   await admin.query(`create database ${measuredName} template filled_${size} strategy file_copy`);
   await admin.query('drop database if exists shop');
   const shop = await stage.database.createDatabase('shop');
   await loadSampleShop(shop, generateSampleShop({ seed: 1, now: new Date(), orders: 300, reviews: 2000 }));
   const url = await measuredUrl();
-  const client = await connect(url);
+  const { client } = await connect(url);
   await timed('the command `migrate` after another time zone: counts what is there', () => cli('migrate'));
   await timed('the vacuum and analyze that follow', () => client.query('vacuum (analyze)'));
   await timed('the command `migrate` with nothing to do', () => cli('migrate'));
@@ -237,15 +212,15 @@ async function migrate(): Promise<void> {
 }
 
 async function questions(): Promise<void> {
-  const client = await connect(await measuredUrl());
-  const { rows: views } = await client.query(
+  const asking = await connect(await measuredUrl());
+  const { rows: views } = await asking.client.query(
     `select relname from pg_class where relnamespace = 'bi'::regnamespace order by oid`,
   );
   for (const { relname } of views) {
-    await asked(`\`bi.${relname}\``, client, cuts[relname] ?? `select * from bi.${relname}`);
+    await asked(`\`bi.${relname}\``, asking, cuts[relname] ?? `select * from bi.${relname}`);
   }
   for (const { file, question, sql } of await readQuestions()) {
-    await asked(`${file.slice(0, 2)} ${question}`, client, sql);
+    await asked(`${file.slice(0, 2)} ${question}`, asking, sql);
   }
 }
 
@@ -255,10 +230,10 @@ async function questions(): Promise<void> {
  */
 async function landing(): Promise<void> {
   const url = await measuredUrl();
-  const client = await connect(url);
+  const { client } = await connect(url);
   await withWarehouse(url, (db) => recount(db));
   const [withCounts, without] = [await stage.newWarehouse(), await stage.newWarehouse()];
-  const other = await connect(without);
+  const { client: other } = await connect(without);
   await other.query(withoutCounts);
   const { rows } = await client.query('select max(id)::float8 as newest from warehouse.reviews');
   const firstId = rows[0].newest + 1;
@@ -288,7 +263,7 @@ async function landing(): Promise<void> {
 
 async function commands(): Promise<void> {
   await cli('migrate');
-  const client = await connect(await measuredUrl());
+  const { client } = await connect(await measuredUrl());
   // What an earlier run brought goes; the stub has another port each time. As if a reconcile had read everything older
   // just now.
   await client.query(`
@@ -315,7 +290,7 @@ async function rebuild(): Promise<void> {
 }
 
 async function sizes(): Promise<void> {
-  const client = await connect(await measuredUrl());
+  const { client } = await connect(await measuredUrl());
   const { rows } = await client.query(`
     select pg_size_pretty(pg_total_relation_size('warehouse.reviews')) as reviews,
       pg_size_pretty(sum(pg_total_relation_size(c.oid)) filter (where relname ~ '_counts$')) as counts,

@@ -10,7 +10,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../src/sandbox/reference-service/index.ts';
@@ -18,6 +17,7 @@ import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
 import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
 import { runProcess, startCli } from '../test/harness/cli.ts';
 import { cpuOf } from './processor-time.ts';
+import { connect } from './stage.ts';
 
 const { values: given } = parseArgs({
   options: { brands: { type: 'string', default: '50' }, minutes: { type: 'string', default: '3' } },
@@ -33,9 +33,7 @@ const warehouse = await server.createDatabase('warehouse');
 const shop = await server.createDatabase('shop');
 await loadSampleShop(shop, generateSampleShop({ seed: 7, orders: 30, reviews: 50, now: new Date() }));
 const folder = await mkdtemp(join(tmpdir(), 'bench-brands-'));
-const client = new pg.Client({ connectionString: warehouse });
-await client.connect();
-opened.defer(() => client.end());
+const client = await connect(opened, warehouse);
 await client.query('create schema stats; create extension pg_stat_statements schema stats');
 const rows = async <Row>(text: string) => (await client.query(text)).rows as Row[];
 

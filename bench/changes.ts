@@ -1,24 +1,15 @@
-import { execFile } from 'node:child_process';
-import { loadavg } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs, promisify } from 'node:util';
-import pg from 'pg';
+import { readFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { packagePath } from '../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../src/sandbox/reference-service/index.ts';
 import { seedReviews } from '../src/sandbox/reference-service/seed.ts';
-import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
-import { growSampleShop } from '../src/sandbox/sample-shop/grow.ts';
-import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
-import {
-  changedDays,
-  type Day,
-  hashed,
-  type OrderState,
-  serviceStateSql,
-  shopStateSql,
-  stateDifferences,
-} from './changed-days.ts';
+import { changeScript, lateTransaction } from '../src/sandbox/sample-shop/change-script.ts';
+import { selectOf } from '../src/shop/queries.ts';
+import { runProcess } from '../test/harness/cli.ts';
+import { aDayPasses } from '../test/harness/service-view.ts';
 import { pretendPushed } from './pretend-pushed.ts';
+import { connect, growShop, load, say as print } from './stage.ts';
 
 /**
  * Whether the service is exactly as the shop after feed and rescan: the sample shop grown by SQL, pushed to the
@@ -43,38 +34,90 @@ const orders = Number(given.orders);
 const rescanDays = Number(given['rescan-days']);
 const every = Number(given.every ?? Math.max(100, Math.round(orders / 1000)));
 
+/**
+ * One row an order: its code, and all that both ends must agree on as one text. E-mail address and phone number are
+ * left out: how old an order is decides whether they are sent.
+ */
+type OrderState = { code: string; state: string };
+type StateDifference = { code: string; kind: 'missing' | 'extra' | 'differs' };
+
+/** What the sample shop shows through the shipped queries. Orders that are marked as removed are left out. */
+async function shopStateSql(): Promise<string> {
+  const query = async (name: string) => selectOf(await readFile(packagePath('sql', 'shop', `${name}.sql`), 'utf8'));
+  return `
+    with lines as (
+      select order_code, jsonb_agg(line order by line) as lines from (
+        select order_code, ${lineState('l', 'l.product_code')} as line from (${await query('order_lines')}\n) l
+      ) of_lines group by order_code
+    )
+    select o.code, ${orderState('o', 'g.name', 'l.lines')} as state
+    from (${await query('orders')}\n) o
+    left join (${await query('user_grades')}\n) g on g.code = o.user_grade_code
+    left join lines l on l.order_code = o.code
+    where o.deleted_at is null`;
+}
+
+/** What the reference service holds, in the same form. */
+const serviceStateSql = `
+  with lines as (
+    select order_id, jsonb_agg(line order by line) as lines from (
+      select s.order_id, ${lineState('s', 'p.code')} as line
+      from reference_service.sub_orders s join reference_service.products p on p.id = s.product_id
+    ) of_lines group by order_id
+  )
+  select o.code, ${orderState('o', 'g.name', 'l.lines')} as state
+  from reference_service.orders o
+  left join reference_service.user_grades g on g.id = o.user_grade_id
+  left join lines l on l.order_id = o.id`;
+
+function orderState(o: string, grade: string, lines: string): string {
+  return `jsonb_build_array(${seconds(`${o}.created_at`)}, trim_scale(${o}.total_price), ${o}.user_code, ${o}.user_name, ${grade},
+    ${o}.store_name, ${o}.order_device, ${o}.mileage, ${lines})::text`;
+}
+
+function lineState(l: string, productCode: string): string {
+  return `jsonb_build_array(${productCode}, trim_scale(${l}.price), ${l}.status, ${seconds(`${l}.delivery_started_at`)},
+    ${seconds(`${l}.delivered_at`)}, ${l}.invoice, coalesce(${l}.delivery_service, ''), coalesce(${l}.product_options, '{}'))`;
+}
+
+/** The service keeps whole seconds. */
+function seconds(date: string): string {
+  return `floor(extract(epoch from ${date}))`;
+}
+
+/** A hash in place of the text, for many orders. */
+const hashed = (sql: string): string => `select code, md5(state) as state from (${sql}) s`;
+
+/** Orders that are not the same at both ends. */
+function stateDifferences(shop: readonly OrderState[], service: readonly OrderState[]): StateDifference[] {
+  const atService = new Map(service.map(({ code, state }) => [code, state]));
+  const found = shop.flatMap(({ code, state }): StateDifference[] => {
+    const other = atService.get(code);
+    atService.delete(code);
+    if (other === state) return [];
+    return [{ code, kind: other === undefined ? 'missing' : 'differs' }];
+  });
+  return [...found, ...[...atService.keys()].map((code): StateDifference => ({ code, kind: 'extra' }))];
+}
+
 await using opened = new AsyncDisposableStack();
 const server = await startEmbeddedDatabase();
 opened.defer(() => server.close());
-const [shopUrl, warehouseUrl, serviceUrl] = await Promise.all(
-  ['shop', 'warehouse', 'service'].map((name) => server.createDatabase(name)),
-);
-if (!shopUrl || !warehouseUrl || !serviceUrl) throw new Error('a database could not be created');
+const shopUrl = await server.createDatabase('shop');
+const warehouseUrl = await server.createDatabase('warehouse');
+const serviceUrl = await server.createDatabase('service');
 const began = performance.now();
-const say = (text: string) =>
-  process.stdout.write(`${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s  ${text}\n`);
+const say = (text: string) => print(`${((performance.now() - began) / 1000).toFixed(0).padStart(5)} s  ${text}`);
 const shown = (n: number) => n.toLocaleString('en');
-say(`${shown(orders)} orders, one of ${every} a change, load ${loadavg()[0]?.toFixed(1)}`);
+say(`${shown(orders)} orders, one of ${every} a change, load ${load()}`);
 
-const sample = generateSampleShop({ seed: 7, now: new Date(), orders: 60, reviews: 200 });
-await loadSampleShop(shopUrl, sample);
+const { client: shop, reviews } = await growShop(opened, shopUrl, orders);
 const service = await startReferenceService({ databaseUrl: serviceUrl });
 opened.defer(() => service.close());
-await seedReviews(serviceUrl, sample.reviews);
-const [shop, atService] = await Promise.all(
-  [shopUrl, serviceUrl].map(async (connectionString) => {
-    const client = new pg.Client({ connectionString });
-    client.on('error', () => {});
-    await client.connect();
-    opened.defer(() => client.end());
-    return client;
-  }),
-);
-await shop?.query(growSampleShop(orders));
-await shop?.query('vacuum analyze');
+await seedReviews(serviceUrl, reviews);
+const atService = await connect(opened, serviceUrl);
 
 const environment = {
-  PATH: process.env.PATH,
   SHOP_DATABASE_URL: shopUrl,
   WAREHOUSE_DATABASE_URL: warehouseUrl,
   REVIEW_API_BASE_URL: service.url,
@@ -84,24 +127,26 @@ const environment = {
   ORDER_RESCAN_DAYS: String(rescanDays),
   LOG_LEVEL: 'error',
 };
-const main = join(import.meta.dirname, '..', 'src', 'cli', 'main.ts');
-async function cli(...args: string[]) {
+/** A command that ends with status 0. Returns what it counts. */
+async function cli(...args: string[]): Promise<Record<string, number>> {
   const start = performance.now();
-  const { stdout } = await promisify(execFile)(process.execPath, [main, ...args], { env: environment });
+  const { status, stdout, stderr } = await runProcess(args, environment);
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}: ${stdout}${stderr}`);
   const seconds = (performance.now() - start) / 1000;
-  const report = args.includes('--json') ? JSON.parse(stdout) : { counts: {} };
-  say(`${args.join(' ')}: ${seconds.toFixed(1)} s ${JSON.stringify(report.counts)}`);
-  return report;
+  const { counts } = args.includes('--json') ? JSON.parse(stdout) : { counts: {} };
+  say(`${args.join(' ')}: ${seconds.toFixed(1)} s ${JSON.stringify(counts)}`);
+  return counts;
 }
-async function differences() {
+/** How many orders are not the same at both ends. */
+async function differing(): Promise<number> {
   const [ofShop, ofService] = await Promise.all([
-    shop?.query<OrderState>(hashed(await shopStateSql())),
-    atService?.query<OrderState>(hashed(serviceStateSql)),
+    shop.query<OrderState>(hashed(await shopStateSql())),
+    atService.query<OrderState>(hashed(serviceStateSql)),
   ]);
-  const found = stateDifferences(ofShop?.rows ?? [], ofService?.rows ?? []);
+  const found = stateDifferences(ofShop.rows, ofService.rows);
   const examples = found.slice(0, 3).map(({ code, kind }) => `${code} ${kind}`);
-  say(`compared ${shown(ofShop?.rows.length ?? 0)} orders: ${shown(found.length)} differ ${examples.join(', ')}`);
-  return found;
+  say(`compared ${shown(ofShop.rows.length)} orders: ${shown(found.length)} differ ${examples.join(', ')}`);
+  return found.length;
 }
 
 await cli('migrate');
@@ -115,23 +160,43 @@ if (pushedDays !== undefined) {
 }
 await cli('sync', 'orders', '--json');
 const checks: [what: string, found: number, expected: number][] = [
-  ['differ after the first push', (await differences()).length, 0],
+  ['differ after the first push', await differing(), 0],
 ];
-for await (const day of changedDays({ shopUrl, warehouseUrl, cli, differences }, { every, rescanDays })) report(day);
 
-function report(of: Day): void {
-  const { day, changes } = of;
+// The three days of the change script. On the first one, a transaction is open during a run that reads newer changes, and
+// commits after it.
+const script = changeScript({ every, rescanDays });
+const [late, warehouse] = [await connect(opened, shopUrl), await connect(opened, warehouseUrl)];
+for (const day of [1, 2, 3] as const) {
   say(`day ${day}:`);
-  for (const { name, orders: count } of changes) say(`  ${shown(count)} × ${name}`);
+  if (day === 1) await late.query(`begin; ${lateTransaction({ every, rescanDays })}`);
+  const found = { feed: 0, rescan: 0, absence: 0 };
+  let removed = 0;
+  for (const { name, foundBy, sql } of script[day]) {
+    const changed = [await shop.query(sql)].flat().at(-1)?.rowCount ?? 0;
+    say(`  ${shown(changed)} × ${name}`);
+    found[foundBy] += changed;
+    if (name === 'an order is marked as removed without a date') removed += changed;
+  }
+  // The script deletes far more than usual.
+  await cli('sync', 'orders', '--allow-removals', '--json');
+  if (day === 1) {
+    await late.query('commit');
+    await cli('sync', 'orders', '--json');
+  }
+  // Orders that were deleted on the first day are still at the service until the second one; half of them return on it.
+  const afterFeed = found.rescan + (day === 3 ? 0 : found.absence);
+  checks.push([`differ on day ${day} after the incremental runs`, await differing(), afterFeed]);
+  const { orders_pushed: missed = 0 } = await cli('sync', 'reconcile', '--allow-removals', '--json');
   checks.push(
-    [`differ on day ${day} after the incremental runs`, of.afterFeed.length, of.afterFeedExpected],
-    [`pushed by the rescan of day ${day}`, of.missed, of.missedExpected],
-    [`differ on day ${day} after the rescan`, of.afterRescan.length, of.afterRescanExpected],
+    [`pushed by the rescan of day ${day}`, missed, found.rescan - removed],
+    [`differ on day ${day} after the rescan`, await differing(), day === 1 ? found.absence : 0],
   );
+  await warehouse.query(aDayPasses);
 }
 
 for (const [what, found, expected] of checks) {
   if (found !== expected) process.exitCode = 1;
   say(`${found === expected ? 'ok  ' : 'WRONG'} ${shown(found)} orders ${what}, expected ${shown(expected)}`);
 }
-say(`load ${loadavg()[0]?.toFixed(1)} at the end`);
+say(`load ${load()} at the end`);

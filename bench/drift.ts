@@ -7,9 +7,10 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { openReviewStage } from './review-stage.ts';
+import { median, openReviewStage, say } from './stage.ts';
 
-const stage = await openReviewStage();
+await using opened = new AsyncDisposableStack();
+const stage = await openReviewStage(opened);
 const [counting, without]: [number[], number[]] = [[], []];
 
 async function exportAll(times: number[]): Promise<void> {
@@ -20,13 +21,8 @@ async function exportAll(times: number[]): Promise<void> {
   times.push((JSON.parse(stdout) as { cpuSeconds: number }).cpuSeconds);
 }
 
-const median = (times: number[]) => times.sort((a, b) => a - b)[Math.floor(times.length / 2)] ?? Number.NaN;
-try {
-  for (let turn = 0; turn < 7; turn += 1)
-    for (const times of turn % 2 ? [counting, without] : [without, counting]) await exportAll(times);
-  const more = median(counting) - median(without);
-  const share = ((100 * more) / median(without)).toFixed(1);
-  console.log(`counting fields: ${more.toFixed(2)} s of ${median(without).toFixed(2)} s, ${share} %`);
-} finally {
-  await stage.close();
-}
+for (let turn = 0; turn < 7; turn += 1)
+  for (const times of turn % 2 ? [counting, without] : [without, counting]) await exportAll(times);
+const more = median(counting) - median(without);
+const share = ((100 * more) / median(without)).toFixed(1);
+say(`counting fields: ${more.toFixed(2)} s of ${median(without).toFixed(2)} s, ${share} %`);

@@ -10,7 +10,6 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { prepareBi } from '../src/warehouse/bi/bi-access.ts';
@@ -18,6 +17,7 @@ import { recountAll } from '../src/warehouse/bi/recount.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openDuck } from '../test/harness/servers.ts';
+import { connect, environmentOf } from './stage.ts';
 
 const { values: given } = parseArgs({
   options: { rows: { type: 'string', default: '100000' }, months: { type: 'string', default: '12' } },
@@ -32,9 +32,7 @@ const warehouse = await openWarehouse({ url, connections: 1 });
 await migrateWarehouse(warehouse.db);
 await prepareBi(warehouse, { timeZone: 'Asia/Seoul' });
 opened.defer(() => warehouse.close());
-const client = new pg.Client({ connectionString: url });
-await client.connect();
-opened.defer(() => client.end());
+const client = await connect(opened, url);
 const at = `timestamptz '2025-01-01 00:00+09' + n * (interval '${months} months' / ${rows + 1})`;
 await client.query(`
   insert into sync.order_links (order_code, order_id, ordered_at) select 'order-' || n, n, ${at} from generate_series(1, ${rows}) n;
@@ -58,14 +56,7 @@ async function exportOnce(what: string): Promise<void> {
   const startedMs = performance.now();
   const main = packagePath('src', 'cli', 'main.ts');
   const child = spawn(process.execPath, [main, 'export', 'parquet', '--to', dir, '--json'], {
-    env: {
-      PATH: process.env.PATH,
-      SHOP_DATABASE_URL: url,
-      WAREHOUSE_DATABASE_URL: url,
-      REVIEW_API_BASE_URL: 'http://127.0.0.1:1',
-      REVIEW_API_CLIENT_ID: 'bench',
-      REVIEW_API_CLIENT_SECRET: 'bench',
-    },
+    env: { PATH: process.env.PATH, ...environmentOf(url, 'http://127.0.0.1:1') },
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   let [output, peakMb] = ['', 0];

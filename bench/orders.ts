@@ -6,18 +6,15 @@
  *   npm run bench:orders                    50,000 orders, three times; 5,000 and 20,000 with 5 ms a request, 2,000 with 50
  *   npm run bench:orders -- --memory [N …]  only memory, with N orders: a table of its own
  */
-import { execFile, fork } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
-import { migrateQueue } from '../src/queue/connection.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
-import { openWarehouse } from '../src/warehouse/index.ts';
-import { migrateWarehouse } from '../src/warehouse/migrate.ts';
+import { query } from '../test/harness/database.ts';
 import type { SlotTimes } from './slot-times.ts';
+import { environmentOf, migrate, secondsOfRun, startStub } from './stage.ts';
 import type { Recorded, StubMessage, StubReply } from './stub-service.ts';
 import { writeTable } from './table.ts';
 
@@ -25,11 +22,12 @@ type Run = { requests: number; seconds: number; maxRssMb: number; slots: SlotTim
 
 const run = promisify(execFile);
 const here = (file: string) => join(import.meta.dirname, file);
+await using opened = new AsyncDisposableStack();
 const folder = await mkdtemp(join(tmpdir(), 'review-sync-bench-'));
+opened.defer(() => rm(folder, { recursive: true }));
 const database = await startEmbeddedDatabase();
-const stub = fork(here('stub-service.ts'));
-const [port] = (await once(stub, 'message')) as [number];
-const origin = `http://127.0.0.1:${port}`;
+opened.defer(() => database.close());
+const { origin, ask: askStub } = await startStub<StubMessage, StubReply>(opened, 'stub-service.ts');
 
 await writeFile(
   join(folder, 'orders.sql'),
@@ -44,44 +42,31 @@ await writeFile(
    from orders cross join lateral generate_series(1, 1 + n % 2) as line`,
 );
 
-async function askStub(message: StubMessage): Promise<StubReply> {
-  stub.send(message);
-  const [reply] = (await once(stub, 'message')) as [StubReply];
-  return reply;
-}
-
 async function pushAll(
   orders: number,
   stubOptions: { latencyMs: number; isRecording: boolean },
 ): Promise<Run & { recorded: Recorded[] }> {
   const name = `bench_${Math.random().toString(36).slice(2)}`;
   const [shop, warehouseUrl] = [await database.createDatabase(`${name}_shop`), await database.createDatabase(name)];
-  const client = new pg.Client({ connectionString: shop });
-  await client.connect();
-  await client.query(
+  await query(
+    shop,
     `create table orders as
      select n, 'O' || n as code, timestamptz '2024-01-01' + n * interval '1 minute' as at
-     from generate_series(1, ${orders}) n`,
+     from generate_series(1, ${orders}) n;
+     create index on orders (at, code);
+     create index on orders (code);
+     analyze orders`,
   );
-  await client.query('create index on orders (at, code)');
-  await client.query('create index on orders (code); analyze orders');
-  await client.end();
-  const warehouse = await openWarehouse({ url: warehouseUrl, connections: 1 });
-  await migrateWarehouse(warehouse.db);
-  await warehouse.close();
-  await migrateQueue(warehouseUrl);
+  await migrate(warehouseUrl);
   await askStub({ kind: 'settings', ...stubOptions });
   const environment = {
     ...process.env,
+    ...environmentOf(warehouseUrl, origin),
     LOG_LEVEL: 'error',
     PEAK_MEMORY_FILE: join(folder, 'peak-memory'),
     SLOT_TIMES_FILE: join(folder, 'slot-times'),
     SHOP_DATABASE_URL: shop,
     SHOP_SQL_DIR: folder,
-    WAREHOUSE_DATABASE_URL: warehouseUrl,
-    REVIEW_API_BASE_URL: origin,
-    REVIEW_API_CLIENT_ID: 'bench',
-    REVIEW_API_CLIENT_SECRET: 'bench',
   };
   const loaded = ['report-memory.ts', 'slot-times.ts'].flatMap((file) => ['--import', here(file)]);
   const command = [...loaded, here('../src/cli/main.ts'), 'sync', 'orders'];
@@ -89,18 +74,7 @@ async function pushAll(
   const maxRssMb = Number(await readFile(environment.PEAK_MEMORY_FILE, 'utf8'));
   const slots = JSON.parse(await readFile(environment.SLOT_TIMES_FILE, 'utf8')) as SlotTimes;
   const reply = await askStub({ kind: 'take' });
-  return { seconds: await secondsOfRun(warehouseUrl), maxRssMb, slots, ...reply };
-}
-
-async function secondsOfRun(warehouseUrl: string): Promise<number> {
-  const client = new pg.Client({ connectionString: warehouseUrl });
-  await client.connect();
-  const { rows } = await client.query<{ seconds: number }>(
-    `select extract(epoch from finished_at - started_at)::float8 as seconds from sync.runs where outcome = 'done'`,
-  );
-  await client.end();
-  if (rows.length !== 1) throw new Error(`${rows.length} runs ended with done, expected one`);
-  return rows[0]?.seconds ?? Number.NaN;
+  return { seconds: (await secondsOfRun(warehouseUrl)) ?? Number.NaN, maxRssMb, slots, ...reply };
 }
 
 async function bareLoop(requests: readonly Recorded[]): Promise<number> {
@@ -155,10 +129,4 @@ async function measureMemory(): Promise<void> {
   );
 }
 
-try {
-  await (process.argv.includes('--memory') ? measureMemory() : measureRate());
-} finally {
-  stub.kill();
-  await database.close();
-  await rm(folder, { recursive: true });
-}
+await (process.argv.includes('--memory') ? measureMemory() : measureRate());

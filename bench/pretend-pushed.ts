@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { readOrders } from '../src/orders/plan/read-orders.ts';
@@ -7,6 +6,8 @@ import { ordersByCreation } from '../src/orders/select/orders-by-day.ts';
 import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { orderLinks } from '../src/warehouse/orders/order-links.ts';
+import { usualRights } from '../test/harness/sync-orders.ts';
+import { connect } from './stage.ts';
 
 /**
  * Writes each order of the shop that was not pushed yet into service and warehouse, as a push without contact would
@@ -20,14 +21,10 @@ export async function pretendPushed(urls: {
   serviceUrl: string;
 }): Promise<number> {
   await using opened = new AsyncDisposableStack();
-  const { db, close } = await openWarehouse({ url: urls.warehouseUrl, connections: 4 });
-  opened.defer(close);
+  const { db } = opened.use(await openWarehouse({ url: urls.warehouseUrl, connections: 4 }));
   const shop = openShop({ url: urls.shopUrl, sqlDir: packagePath('sql', 'shop'), connections: 2 });
   opened.defer(() => shop.close());
-  const service = new pg.Client({ connectionString: urls.serviceUrl });
-  service.on('error', () => {});
-  await service.connect();
-  opened.defer(() => service.end());
+  const service = await connect(opened, urls.serviceUrl);
   let count = 0;
   for await (const raws of ordersByCreation(shop, { start: undefined, end: undefined })) {
     const known = await orderLinks(
@@ -39,13 +36,7 @@ export async function pretendPushed(urls: {
       { db } as OrderDeps,
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
       {
-        rights: {
-          trigger: 'backfill',
-          allowRemovals: false,
-          contactMaxAgeDays: 0,
-          deletes: 'off',
-          createdIn: { start: undefined, end: undefined },
-        },
+        rights: { ...usualRights, trigger: 'backfill', contactMaxAgeDays: 0 },
         readAt: new Date(),
         now: () => new Date(),
       },

@@ -1,27 +1,19 @@
-import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { sql } from 'kysely';
 import pLimit from 'p-limit';
-import pg from 'pg';
 import { addCounts, type Counts } from '../src/base/counts.ts';
-import { openLog } from '../src/base/log.ts';
 import { packagePath } from '../src/base/package-path.ts';
-import { defaultLimits } from '../src/orders/limits.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { readOrders } from '../src/orders/plan/read-orders.ts';
 import { pushOrders } from '../src/orders/push/push-orders.ts';
 import { ordersByCreation, type WalkState, walkOrders } from '../src/orders/select/orders-by-day.ts';
-import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
-import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
-import { growSampleShop } from '../src/sandbox/sample-shop/grow.ts';
-import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
 import { openShop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
-import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
 import { advanceCursor } from '../src/warehouse/runs/cursors.ts';
 import { usualRights } from '../test/harness/sync-orders.ts';
+import { growShop, load, openOrderDeps, say } from './stage.ts';
 
 /**
  * How long a rescan takes when nothing changed: the steps of `sync reconcile`, four at a time as in a worker, over the
@@ -38,16 +30,9 @@ const stepsAtATime = 4;
 await using opened = new AsyncDisposableStack();
 const server = await startEmbeddedDatabase();
 opened.defer(() => server.close());
-const say = (text: string) => process.stdout.write(`${text}\n`);
-const load = () => loadavg()[0]?.toFixed(1);
 
 const url = await server.createDatabase('shop');
-await loadSampleShop(url, generateSampleShop({ seed: 7, now: new Date(), orders: 60, reviews: 10 }));
-const client = new pg.Client({ connectionString: url });
-client.on('error', () => {});
-await client.connect();
-opened.defer(() => client.end());
-await client.query(growSampleShop(days * perDay));
+const { client } = await growShop(opened, url, days * perDay);
 await client.query(`update shop.orders o set ordered_at = now() - n * interval '1 day' / ${perDay}
   from (select order_id, row_number() over (order by order_id) as n from shop.orders) s where s.order_id = o.order_id`);
 await client.query('vacuum analyze');
@@ -58,21 +43,7 @@ const { db } = warehouse;
 await migrateWarehouse(db);
 const shop = openShop({ url, sqlDir: packagePath('sql', 'shop'), connections: stepsAtATime + 1 });
 opened.defer(() => shop.close());
-const abort = new AbortController();
-const api = openReviewApi({ baseUrl: 'http://127.0.0.1:1', clientId: 'x', clientSecret: 'x', signal: abort.signal });
-opened.defer(() => api.close());
-const deps: OrderDeps = {
-  api,
-  shop,
-  db,
-  store: openOrderStore(warehouse, { leaseMs: 60_000 }),
-  slots: pLimit(96),
-  log: openLog('silent'),
-  now: () => new Date(),
-  signal: abort.signal,
-  limits: defaultLimits,
-  requireSameShop: async () => {},
-};
+const deps: OrderDeps = { ...openOrderDeps(opened, warehouse, 'http://127.0.0.1:1'), shop };
 const rights = { ...usualRights, trigger: 'rescan' } as const;
 
 // As if every order had been pushed.

@@ -8,19 +8,20 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import pg from 'pg';
-import { openReviewStage } from './review-stage.ts';
+import { query } from '../test/harness/database.ts';
 import type { StubReport, StubReviews } from './review-stub.ts';
+import { connect, openReviewStage } from './stage.ts';
 import { writeTable } from './table.ts';
 
 const run = promisify(execFile);
 const here = (file: string) => join(import.meta.dirname, file);
-const stage = await openReviewStage();
+await using opened = new AsyncDisposableStack();
+const stage = await openReviewStage(opened);
 const { origin, hold, newWarehouse } = stage;
 const environmentOf = (warehouseUrl: string) => ({ ...process.env, ...stage.environmentOf(warehouseUrl) });
 
@@ -47,37 +48,26 @@ async function loop(mode: 'ceiling' | 'ahead' | 'simple' | 'careful', reviews: S
 }
 
 async function rowsUpdated(warehouseUrl: string): Promise<number> {
-  const client = new pg.Client({ connectionString: warehouseUrl });
-  await client.connect();
-  const { rows } = await client.query(
-    `select n_tup_upd::integer as n from pg_stat_user_tables where relname = 'reviews'`,
-  );
-  await client.end();
-  return rows[0].n;
+  const sql = `select n_tup_upd::integer as n from pg_stat_user_tables where relname = 'reviews'`;
+  const [row] = await query<{ n: number }>(warehouseUrl, sql);
+  return row?.n ?? Number.NaN;
 }
 
 const main = join(import.meta.dirname, '..', 'src', 'cli', 'main.ts');
 
 /** The most memory, in MB, that `backfill reviews` takes as a user runs it. */
 async function memoryOfTheCommand(warehouseUrl: string): Promise<number> {
-  const report = `import { writeSync } from 'node:fs';
-    process.on('exit', () => writeSync(3, String(process.resourceUsage().maxRSS / 1024)));`;
-  const command = spawn(
-    process.execPath,
-    ['--import', `data:text/javascript,${encodeURIComponent(report)}`, main, 'backfill', 'reviews'],
-    { env: environmentOf(warehouseUrl), stdio: ['ignore', 'ignore', 'ignore', 'pipe'] },
-  );
-  const [said] = await Promise.all([text(command.stdio[3] as Readable), once(command, 'close')]);
-  if (command.exitCode !== 0) throw new Error(`backfill reviews ended with ${command.exitCode}`);
-  return Number(said);
+  const file = join(await mkdtemp(join(tmpdir(), 'review-sync-bench-')), 'peak-memory');
+  const command = ['--import', here('report-memory.ts'), main, 'backfill', 'reviews'];
+  await run(process.execPath, command, { env: { ...environmentOf(warehouseUrl), PEAK_MEMORY_FILE: file } });
+  return Number(await readFile(file, 'utf8'));
 }
 
 /** Seconds from the start of the command to its first committed row. */
 async function firstRow(reviews: StubReviews): Promise<number> {
   await hold(reviews);
   const url = await newWarehouse();
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
+  const client = await connect(opened, url);
   const startedMs = performance.now();
   const command = spawn(process.execPath, [main, 'backfill', 'reviews'], { env: environmentOf(url), stdio: 'ignore' });
   const ended = once(command, 'close');
@@ -89,7 +79,6 @@ async function firstRow(reviews: StubReviews): Promise<number> {
   }
   const seconds = (performance.now() - startedMs) / 1000;
   await ended;
-  await client.end();
   return seconds;
 }
 
@@ -100,57 +89,53 @@ const drawn = (inFlight: readonly number[]) =>
 const rate = (reviews: number, seconds: number) => Math.round(reviews / seconds).toLocaleString('en');
 const held = { count: 100_000, stepSeconds: 600, latencyMs: 0 };
 const pages = held.count / 100;
-try {
-  const rows: string[][] = [];
-  const facts: string[][] = [];
-  for (const turn of [1, 2, 3]) {
-    const url = await newWarehouse();
-    const first = await ours(url, held);
-    const second = await ours(url, held);
-    const ceiling = await loop('ceiling', held);
-    rows.push([
-      ...[`${turn}`, rate(held.count, first.seconds), rate(held.count, ceiling), (ceiling / first.seconds).toFixed(2)],
-      ...[rate(held.count, second.seconds), (first.seconds / second.seconds).toFixed(2)],
-      ...[String(await rowsUpdated(url)), (first.requests / pages).toFixed(3), Math.round(first.maxRssMb).toString()],
-    ]);
-  }
-  const first = await ours(await newWarehouse(), held);
-  for (const mode of ['simple', 'careful'] as const) {
-    const seconds = await loop(mode, held);
-    const what = { simple: 'a page at a time, a row at a time', careful: 'p-limit 8, 100 rows an INSERT' }[mode];
-    facts.push([what, `${(seconds / first.seconds).toFixed(1)} times as fast`, '']);
-  }
-  const slow = { count: 200_000, stepSeconds: 600, latencyMs: 50 };
-  const slowly = '50 ms a request, 8 in flight';
-  const waiting = await ours(await newWarehouse(), slow);
-  facts.push([`${slowly}: requests in flight, a sign a quarter of a second`, drawn(waiting.inFlight), '']);
-  const least = ((slow.count / 100) * 0.05) / 8;
-  const ahead = await loop('ahead', slow);
-  facts.push([slowly, `${(ahead / waiting.seconds).toFixed(2)} of the ceiling, which knows all pages`, '0.90']);
-  facts.push([slowly, `${(least / waiting.seconds).toFixed(2)} of pages × latency ÷ 8`, '0.90']);
-  facts.push([`${slowly}: the ceiling`, `${(least / ahead).toFixed(2)} of pages × latency ÷ 8`, '']);
-  facts.push(['first row, from the start of the command', `${(await firstRow(held)).toFixed(2)} s`, '1 s']);
-  for (const count of process.argv.includes('--memory') ? [100_000, 1_000_000] : []) {
-    const reviews = { count, stepSeconds: 120, latencyMs: 0 };
-    await hold(reviews);
-    const maxRssMb = await memoryOfTheCommand(await newWarehouse());
-    const label = `${count.toLocaleString('en')} reviews:`;
-    facts.push([`${label} peak memory of the command`, `${Math.round(maxRssMb)} MB`, '200 MB']);
-    facts.push([`${label} requests a page`, ((await hold(reviews)).requests / (count / 100)).toFixed(3), '1.08']);
-  }
-  const head = [
-    'turn',
-    'reviews/s',
-    'ceiling',
-    'ratio',
-    'second run',
-    'to the first',
-    'rows rewritten',
-    'requests/page',
-    'MB',
-  ];
-  await writeTable('reviews', 'npm run bench:reviews -- --memory', head, rows);
-  await writeTable('reviews-more', 'npm run bench:reviews -- --memory', ['export', 'measured', 'goal'], facts);
-} finally {
-  await stage.close();
+const rows: string[][] = [];
+const facts: string[][] = [];
+for (const turn of [1, 2, 3]) {
+  const url = await newWarehouse();
+  const first = await ours(url, held);
+  const second = await ours(url, held);
+  const ceiling = await loop('ceiling', held);
+  rows.push([
+    ...[`${turn}`, rate(held.count, first.seconds), rate(held.count, ceiling), (ceiling / first.seconds).toFixed(2)],
+    ...[rate(held.count, second.seconds), (first.seconds / second.seconds).toFixed(2)],
+    ...[String(await rowsUpdated(url)), (first.requests / pages).toFixed(3), Math.round(first.maxRssMb).toString()],
+  ]);
 }
+const first = await ours(await newWarehouse(), held);
+for (const mode of ['simple', 'careful'] as const) {
+  const seconds = await loop(mode, held);
+  const what = { simple: 'a page at a time, a row at a time', careful: 'p-limit 8, 100 rows an INSERT' }[mode];
+  facts.push([what, `${(seconds / first.seconds).toFixed(1)} times as fast`, '']);
+}
+const slow = { count: 200_000, stepSeconds: 600, latencyMs: 50 };
+const slowly = '50 ms a request, 8 in flight';
+const waiting = await ours(await newWarehouse(), slow);
+facts.push([`${slowly}: requests in flight, a sign a quarter of a second`, drawn(waiting.inFlight), '']);
+const least = ((slow.count / 100) * 0.05) / 8;
+const ahead = await loop('ahead', slow);
+facts.push([slowly, `${(ahead / waiting.seconds).toFixed(2)} of the ceiling, which knows all pages`, '0.90']);
+facts.push([slowly, `${(least / waiting.seconds).toFixed(2)} of pages × latency ÷ 8`, '0.90']);
+facts.push([`${slowly}: the ceiling`, `${(least / ahead).toFixed(2)} of pages × latency ÷ 8`, '']);
+facts.push(['first row, from the start of the command', `${(await firstRow(held)).toFixed(2)} s`, '1 s']);
+for (const count of process.argv.includes('--memory') ? [100_000, 1_000_000] : []) {
+  const reviews = { count, stepSeconds: 120, latencyMs: 0 };
+  await hold(reviews);
+  const maxRssMb = await memoryOfTheCommand(await newWarehouse());
+  const label = `${count.toLocaleString('en')} reviews:`;
+  facts.push([`${label} peak memory of the command`, `${Math.round(maxRssMb)} MB`, '200 MB']);
+  facts.push([`${label} requests a page`, ((await hold(reviews)).requests / (count / 100)).toFixed(3), '1.08']);
+}
+const head = [
+  'turn',
+  'reviews/s',
+  'ceiling',
+  'ratio',
+  'second run',
+  'to the first',
+  'rows rewritten',
+  'requests/page',
+  'MB',
+];
+await writeTable('reviews', 'npm run bench:reviews -- --memory', head, rows);
+await writeTable('reviews-more', 'npm run bench:reviews -- --memory', ['export', 'measured', 'goal'], facts);

@@ -6,13 +6,12 @@
  *   npm run bench:scale -- --reviews 20000       only prints
  */
 import { cpus } from 'node:os';
-import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import pg from 'pg';
-import { runCli, startCli } from '../test/harness/cli.ts';
+import { runCli, startCli, until } from '../test/harness/cli.ts';
+import { query } from '../test/harness/database.ts';
 import { startRedis } from '../test/harness/servers.ts';
-import { openReviewStage } from './review-stage.ts';
 import type { StubReviews } from './review-stub.ts';
+import { openReviewStage, secondsOfRun } from './stage.ts';
 import { writeTable } from './table.ts';
 
 const { values: given } = parseArgs({ options: { reviews: { type: 'string', default: '300000' } } });
@@ -20,7 +19,8 @@ const most = Number(given.reviews);
 
 type Measured = { perSecond: number; busy: number };
 
-const stage = await openReviewStage();
+await using all = new AsyncDisposableStack();
+const stage = await openReviewStage(all);
 const off = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
 
 /** Milliseconds that all cores together have been busy and idle since the machine's start. */
@@ -47,50 +47,29 @@ async function share(workers: number, reviews: StubReviews): Promise<Measured> {
   const before = coreTimes();
   const enqueued = await runCli(['backfill', 'reviews', '--detach'], given);
   if (enqueued.status !== 0) throw new Error(enqueued.stderr);
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  opened.defer(() => client.end());
-  const seconds = await untilEnded(client);
+  const seconds = await until(() => secondsOfRun(url), 3600);
   const after = coreTimes();
-  const { rows: counted } = await client.query('select count(*)::integer as n from warehouse.reviews');
-  if (counted[0].n !== reviews.count) throw new Error(`${counted[0].n} of ${reviews.count} reviews came`);
+  const [counted] = await query(url, 'select count(*)::integer as n from warehouse.reviews');
+  if (counted?.n !== reviews.count) throw new Error(`${counted?.n} of ${reviews.count} reviews came`);
   const [busy, idle] = [after.busy - before.busy, after.idle - before.idle];
   return { perSecond: reviews.count / seconds, busy: busy / (busy + idle) };
 }
 
-/** Seconds that the run took, as the warehouse has them. */
-async function untilEnded(client: pg.Client): Promise<number> {
-  for (;;) {
-    const { rows } = await client.query<{ outcome: string; seconds: number }>(`
-      select outcome, extract(epoch from finished_at - started_at)::float8 as seconds
-      from sync.runs
-      where finished_at is not null`);
-    const [run] = rows;
-    if (run && run.outcome !== 'done') throw new Error(`the run ended ${run.outcome}`);
-    if (run) return run.seconds;
-    await delay(100);
-  }
-}
-
 const percent = (share: number) => `${Math.round(share * 100)} %`;
-try {
-  const rows: string[][] = [];
-  for (const held of [
-    { count: most, stepSeconds: 600, latencyMs: 50 },
-    { count: Math.round(most * 0.53), stepSeconds: 600, latencyMs: 250 },
-  ]) {
-    let one = 0;
-    for (const workers of [1, 2, 4]) {
-      const { perSecond, busy } = await share(workers, held);
-      one ||= perSecond;
-      rows.push([
-        ...[`${held.latencyMs} ms`, String(workers), Math.round(perSecond).toLocaleString('en')],
-        ...[(perSecond / one).toFixed(2), percent(busy)],
-      ]);
-    }
+const rows: string[][] = [];
+for (const held of [
+  { count: most, stepSeconds: 600, latencyMs: 50 },
+  { count: Math.round(most * 0.53), stepSeconds: 600, latencyMs: 250 },
+]) {
+  let one = 0;
+  for (const workers of [1, 2, 4]) {
+    const { perSecond, busy } = await share(workers, held);
+    one ||= perSecond;
+    rows.push([
+      ...[`${held.latencyMs} ms`, String(workers), Math.round(perSecond).toLocaleString('en')],
+      ...[(perSecond / one).toFixed(2), percent(busy)],
+    ]);
   }
-  const head = ['a request takes', 'workers', 'reviews/s', 'to one worker', 'cores busy'];
-  await writeTable(most === 300_000 ? 'scale' : undefined, 'npm run bench:scale', head, rows);
-} finally {
-  await stage.close();
 }
+const head = ['a request takes', 'workers', 'reviews/s', 'to one worker', 'cores busy'];
+await writeTable(most === 300_000 ? 'scale' : undefined, 'npm run bench:scale', head, rows);

@@ -1,27 +1,16 @@
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
-import { loadavg } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import pLimit from 'p-limit';
-import pg from 'pg';
-import { openLog } from '../src/base/log.ts';
+import type pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
-import { defaultLimits } from '../src/orders/limits.ts';
-import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { pushOrders } from '../src/orders/push/push-orders.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../src/orders/select/changed-orders.ts';
-import { openReviewApi } from '../src/review-api/index.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
-import { generateSampleShop } from '../src/sandbox/sample-shop/generate.ts';
-import { growSampleShop } from '../src/sandbox/sample-shop/grow.ts';
-import { loadSampleShop } from '../src/sandbox/sample-shop/load.ts';
 import { openShop, type Shop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
-import { openOrderStore } from '../src/warehouse/orders/order-store.ts';
 import { advanceCursor } from '../src/warehouse/runs/cursors.ts';
+import { query } from '../test/harness/database.ts';
 import { usualRights } from '../test/harness/sync-orders.ts';
+import { growShop, load, median as middle, openOrderDeps, say, startStub } from './stage.ts';
 
 /**
  * What a run costs the shop, by the size of the shop: the sample shop grown by SQL, with the shipped queries. Each
@@ -44,17 +33,11 @@ await using opened = new AsyncDisposableStack();
 const server = await startEmbeddedDatabase();
 opened.defer(() => server.close());
 // What autovacuum reads would count as the run's.
-const admin = new pg.Client({ connectionString: server.url('postgres') });
-await admin.connect();
-await admin.query('alter system set autovacuum = off');
-await admin.query('select pg_reload_conf()');
-await admin.end();
-const stub = fork(join(import.meta.dirname, 'stub-service.ts'));
-opened.defer(() => void stub.kill());
-const [port] = (await once(stub, 'message')) as [number];
+for (const statement of ['alter system set autovacuum = off', 'select pg_reload_conf()'])
+  await query(server.url('postgres'), statement);
+const { origin } = await startStub(opened, 'stub-service.ts');
 
-const say = (text: string) => process.stdout.write(`${text}\n`);
-say(`load ${loadavg()[0]?.toFixed(1)} at the beginning`);
+say(`load ${load()} at the beginning`);
 const figures = [];
 for (const size of [Number(given.small), Number(given.large)]) figures.push(await measure(size));
 const [small, large] = figures;
@@ -65,43 +48,22 @@ if (small && large) {
       `${ratio(large.run.buffers, small.run.buffers)} × buffers`,
   );
 }
-say(`load ${loadavg()[0]?.toFixed(1)} at the end`);
+say(`load ${load()} at the end`);
 
 async function measure(size: number) {
+  await using opened = new AsyncDisposableStack();
   const url = await server.createDatabase(`shop_${size}`);
-  await loadSampleShop(url, generateSampleShop({ seed: 7, now: new Date(), orders: 60, reviews: 10 }));
-  const client = new pg.Client({ connectionString: url });
-  // The server goes first where a measurement fails.
-  client.on('error', () => {});
-  await client.connect();
   const began = performance.now();
-  await client.query(growSampleShop(size));
-  await client.query('vacuum analyze');
+  const { client } = await growShop(opened, url, size);
   say(`\n${size.toLocaleString('en')} orders (grown in ${((performance.now() - began) / 1000).toFixed(0)} s)`);
 
   const warehouseUrl = await server.createDatabase(`warehouse_${size}`);
-  const warehouse = await openWarehouse({ url: warehouseUrl, connections: 12 });
+  const warehouse = opened.use(await openWarehouse({ url: warehouseUrl, connections: 12 }));
   await migrateWarehouse(warehouse.db);
   const shop = openShop({ url, sqlDir: given.queries, connections: 1 });
+  opened.defer(() => shop.close());
   await shop.checkQueries();
-  const abort = new AbortController();
-  const api = openReviewApi({
-    baseUrl: `http://127.0.0.1:${port}`,
-    clientId: 'demo',
-    clientSecret: 'demo',
-    signal: abort.signal,
-  });
-  const deps: Omit<OrderDeps, 'shop'> = {
-    api,
-    db: warehouse.db,
-    store: openOrderStore(warehouse, { leaseMs: 60_000 }),
-    slots: pLimit(96),
-    log: openLog('silent'),
-    now: () => new Date(),
-    signal: abort.signal,
-    limits: defaultLimits,
-    requireSameShop: async () => {},
-  };
+  const deps = openOrderDeps(opened, warehouse, origin);
   // What was there before was pushed by an earlier run, as far as the runs measured here can tell.
   await client.query(`update shop.orders set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days';
     update shop.order_items set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days';
@@ -180,11 +142,6 @@ async function measure(size: number) {
     `  memory of this process: ${(process.memoryUsage().heapUsed / 1e6).toFixed(0)} MB heap, ` +
       `${(process.memoryUsage().rss / 1e6).toFixed(0)} MB resident`,
   );
-  abort.abort();
-  await api.close();
-  await shop.close();
-  await warehouse.close();
-  await client.end();
   return result;
 
   /**
@@ -228,6 +185,5 @@ async function buffers(client: pg.Client, url: string): Promise<number> {
 }
 
 function median(all: readonly Cost[]): Cost {
-  const of = (pick: (one: Cost) => number) => all.map(pick).toSorted((a, b) => a - b)[Math.floor(all.length / 2)] ?? 0;
-  return { ms: of(({ ms }) => ms), buffers: of(({ buffers: n }) => n) };
+  return { ms: middle(all.map(({ ms }) => ms)), buffers: middle(all.map(({ buffers: n }) => n)) };
 }

@@ -7,7 +7,6 @@
  *     npm run bench:state -- --years 2 --webhooks 200
  */
 import { parseArgs } from 'node:util';
-import pg from 'pg';
 import { openApp } from '../src/app/app.ts';
 import { readChanged } from '../src/background/apply-webhooks.ts';
 import { openLog } from '../src/base/log.ts';
@@ -17,6 +16,7 @@ import { takeChangedReview } from '../src/warehouse/changed-reviews.ts';
 import { pruneHistory } from '../src/warehouse/runs/retention.ts';
 import { acceptWebhook } from '../src/webhooks/accept-webhook.ts';
 import { runCli, runProcess } from '../test/harness/cli.ts';
+import { connect, say } from './stage.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -49,7 +49,6 @@ const tables = [
   { name: 'warehouse.review_overview', ids: [], fixed: ['first_review_created_at'] },
 ] as const;
 
-const say = (text: string) => process.stdout.write(`${text}\n`);
 await using opened = new AsyncDisposableStack();
 const stage = await setStage(opened, sampleShop(new Date(), Number(given.orders)));
 const { config, urls } = stage;
@@ -64,9 +63,9 @@ const environment = {
 };
 const app = opened.use(await openApp(config, { log: openLog('error') }));
 const { db } = app.warehouse;
-const client = await connect(urls.warehouse);
-const shop = await connect(urls.shop);
-const service = await connect(urls.serviceDatabase);
+const client = await connect(opened, urls.warehouse);
+const shop = await connect(opened, urls.shop);
+const service = await connect(opened, urls.serviceDatabase);
 const known = new Map<string, { column: string; type: string }[]>();
 
 for (const job of ['catalog', 'orders', 'reviews', 'reconcile', 'orders']) await run('sync', job);
@@ -118,14 +117,6 @@ for (let year = 1; year <= years; year += 1) {
   await report(year);
 }
 await measureStatus();
-
-async function connect(url: string): Promise<pg.Client> {
-  const connection = new pg.Client({ connectionString: url });
-  connection.on('error', () => {});
-  await connection.connect();
-  opened.defer(() => connection.end());
-  return connection;
-}
 
 async function run(...args: string[]): Promise<void> {
   const { status, stdout, stderr } = await runCli(args, environment);
