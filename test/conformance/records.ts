@@ -1,5 +1,16 @@
 import type { Answer, Kind, Made, Params, Session } from './session.ts';
-import { CannotTell, idsOf, isRefused, isRow, isSuccess, listOf, type Row, rowOf } from './statement.ts';
+import {
+  CannotTell,
+  idsOf,
+  isRefused,
+  isRow,
+  isSuccess,
+  listOf,
+  needed,
+  type Row,
+  rowOf,
+  rowsIn,
+} from './statement.ts';
 
 /** A record that this run may change. */
 export type Record = Row & { id: number };
@@ -113,12 +124,11 @@ async function offsetOf(context: Context): Promise<string> {
   const { body: overview } = await get('/v1/reviews/overview');
   const found = offsetIn(isRow(overview) ? overview.last_review_created_at : undefined);
   if (found) return found;
-  const { body } = await get('/v1/user_grades', { limit: 1 });
-  const listed = offsetIn(Array.isArray(body) && isRow(body[0]) ? body[0].created_at : undefined);
+  const [grade] = rowsIn((await get('/v1/user_grades', { limit: 1 })).body);
+  const listed = offsetIn(grade?.created_at);
   if (listed) return listed;
   const offset = offsetIn(createdBy(context, await post('user_grades', 'clock')).created_at);
-  if (offset) return offset;
-  throw new CannotTell('needs a timestamp of the service that shows its offset');
+  return needed(offset, 'needs a timestamp of the service that shows its offset');
 }
 
 function offsetIn(time: unknown): string | undefined {
@@ -194,15 +204,14 @@ export const aSubOrder = async ({ shared }: Context) => addedBy(await shared(sub
 /** A sub-order as the order's detail shows it. */
 export async function readSubOrder({ read }: Context, orderId: unknown, id: unknown): Promise<Row | undefined> {
   const { sub_orders: all } = await read('orders', orderId);
-  return Array.isArray(all) ? all.filter(isRow).find((one) => one.id === id) : undefined;
+  return rowsIn(all).find((one) => one.id === id);
 }
 
 /** Of the first hundred that are listed the one with the fewest nulls: it shows most. */
 export async function fullestListed({ list }: Context, path: string): Promise<Row> {
   const nulls = (row: Row) => Object.values(row).filter((value) => value === null).length;
   const [first] = (await list(path, { limit: 100 })).toSorted((one, other) => nulls(one) - nulls(other));
-  if (first) return first;
-  throw new CannotTell(`the service lists nothing at ${path}`);
+  return needed(first, `the service lists nothing at ${path}`);
 }
 
 /** Whether the list under these parameters holds the record. */

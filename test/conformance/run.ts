@@ -1,8 +1,12 @@
 import { type Context, openContext } from './records.ts';
 import type { Session } from './session.ts';
-import { CannotTell, type Chapter, Differs, type Outcome, type Statement } from './statement.ts';
+import { CannotTell, type Chapter, Differs, type Statement } from './statement.ts';
 
-export type Result = { chapter: string; section: string; says: string; outcome: Outcome };
+type Outcome =
+  | { outcome: 'holds' }
+  | { outcome: 'differs'; found: string; expected: string }
+  | { outcome: 'cannot tell'; reason: string };
+export type Result = { chapter: string; section: string; says: string } & Outcome;
 
 /** Checks every statement, one after the other, until the run is ended. */
 export async function runChapters(
@@ -16,7 +20,7 @@ export async function runChapters(
     for (const statement of statements) {
       if (session.settings.signal?.aborted) return results;
       const { section, says } = statement;
-      const result = { chapter: name, section, says, outcome: await outcomeOf(context, statement) };
+      const result = { chapter: name, section, says, ...(await outcomeOf(context, statement)) };
       results.push(result);
       tell(result);
     }
@@ -27,11 +31,11 @@ export async function runChapters(
 async function outcomeOf(context: Context, { check }: Statement): Promise<Outcome> {
   try {
     await check(context);
-    return { kind: 'holds' };
+    return { outcome: 'holds' };
   } catch (error) {
-    if (error instanceof Differs) return { kind: 'differs', found: error.found, expected: error.expected };
-    if (error instanceof CannotTell) return { kind: 'cannot tell', reason: error.message };
-    return { kind: 'cannot tell', reason: `the request failed: ${reasonOf(error)}` };
+    if (error instanceof Differs) return { outcome: 'differs', found: error.found, expected: error.expected };
+    if (error instanceof CannotTell) return { outcome: 'cannot tell', reason: error.message };
+    return { outcome: 'cannot tell', reason: `the request failed: ${reasonOf(error)}` };
   }
 }
 
@@ -43,7 +47,7 @@ export function reasonOf(error: unknown): string {
 
 export function countsOf(results: readonly Result[]) {
   const counts = { holds: 0, differs: 0, 'cannot tell': 0 };
-  for (const { outcome } of results) counts[outcome.kind] += 1;
+  for (const { outcome } of results) counts[outcome] += 1;
   return counts;
 }
 
@@ -51,17 +55,17 @@ export function countsOf(results: readonly Result[]) {
 export function linesOf(result: Result, before: Result | undefined): string[] {
   const { chapter, section, says, outcome } = result;
   const isNew = before?.chapter !== chapter || before.section !== section;
-  const lines = [...(isNew ? ['', `${chapter}: ${section}`] : []), `  ${outcome.kind.padEnd(11)}  ${says}`];
+  const lines = [...(isNew ? ['', `${chapter}: ${section}`] : []), `  ${outcome.padEnd(11)}  ${says}`];
   const indent = ' '.repeat(15);
-  if (outcome.kind === 'differs') lines.push(`${indent}found ${outcome.found}, expected ${outcome.expected}`);
-  if (outcome.kind === 'cannot tell') lines.push(`${indent}${outcome.reason}`);
+  if (result.outcome === 'differs') lines.push(`${indent}found ${result.found}, expected ${result.expected}`);
+  if (result.outcome === 'cannot tell') lines.push(`${indent}${result.reason}`);
   return lines;
 }
 
 /** What differs once more, so that nobody has to look for it among hundreds, and the counts. */
 export function summaryOf(results: readonly Result[]): string {
   const counts = countsOf(results);
-  const differing = results.filter(({ outcome }) => outcome.kind === 'differs');
+  const differing = results.filter(({ outcome }) => outcome === 'differs');
   const lines = differing.map(({ chapter, section, says }) => `  ${chapter}: ${section}: ${says}`);
   return [
     ...(lines.length > 0 ? ['What differs:', ...lines, ''] : []),
@@ -70,10 +74,9 @@ export function summaryOf(results: readonly Result[]): string {
 }
 
 /** The document of `--json`. */
-export function documentOf({ settings, prefix }: Session, results: readonly Result[], left: readonly string[]): string {
-  const statements = results.map(({ outcome, ...statement }) => {
-    const { kind, ...detail } = outcome;
-    return { ...statement, outcome: kind, ...detail };
-  });
-  return JSON.stringify({ url: settings.url, prefix, counts: countsOf(results), statements, left }, undefined, 2);
-}
+export const documentOf = (
+  { settings, prefix }: Session,
+  results: readonly Result[],
+  left: readonly string[],
+): string =>
+  JSON.stringify({ url: settings.url, prefix, counts: countsOf(results), statements: results, left }, undefined, 2);

@@ -33,20 +33,7 @@ export type Settings = {
 };
 
 /** One run against one service. */
-export type Session = {
-  settings: Settings;
-  /** What the codes and names of all that this run makes begin with. */
-  prefix: string;
-  /** What was made and is to be removed. */
-  ledger: Made[];
-  /** The service's clock, by the `Date` header of its first answer. */
-  now(): Date;
-  call(method: Method, path: string, sent?: Sent): Promise<Answer>;
-  /** `POST /oauth/token` with exactly these fields. */
-  requestToken(form: Params): Promise<Answer>;
-  /** Asks until it is there. @throws CannotTell after `waitSeconds`. */
-  until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T>;
-};
+export type Session = Awaited<ReturnType<typeof openSession>>;
 
 const timeoutMs = 30_000;
 const mostRepeats = 10;
@@ -55,7 +42,7 @@ const pollEveryMs = 250;
 const mostRenewals = 1;
 
 /** Gets a token. @throws Error where the service cannot be reached or gives none. */
-export async function openSession(settings: Settings): Promise<Session> {
+export async function openSession(settings: Settings) {
   const { url, clientId, clientSecret, signal } = settings;
   /** While the answer is 429, or 503 with `Retry-After`, it waits as the service says and asks again. */
   const send = async (method: Method, path: string, sent: Sent): Promise<Answer> => {
@@ -80,11 +67,15 @@ export async function openSession(settings: Settings): Promise<Session> {
 
   return {
     settings,
+    /** What the codes and names of all that this run makes begin with. */
     prefix: `conf-${Date.now().toString(36)}${randomBytes(3).toString('hex')}`,
-    ledger: [],
+    /** What was made and is to be removed. */
+    ledger: [] as Made[],
+    /** The service's clock, by the `Date` header of its first answer. */
     now: () => new Date(Date.now() + skewMs),
+    /** `POST /oauth/token` with exactly these fields. */
     requestToken,
-    async call(method, path, sent = {}) {
+    async call(method: Method, path: string, sent: Sent = {}): Promise<Answer> {
       // Without a code, or with an empty one, the same path may list, change or delete something else.
       if (sent.query?.code === '' || sent.form?.code === '' || path.endsWith('/'))
         throw new Error(`an empty code or id: ${path}`);
@@ -97,7 +88,8 @@ export async function openSession(settings: Settings): Promise<Session> {
         token = (await freshToken()).token;
       }
     },
-    async until(what, ask) {
+    /** Asks until it is there. @throws CannotTell after `waitSeconds`. */
+    async until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
       const end = performance.now() + settings.waitSeconds * 1000;
       for (;;) {
         const found = await ask();

@@ -10,11 +10,6 @@ export type Says = (says: string, check: Check) => Statement;
 /** A part of the spec that can be run alone, by its name. */
 export type Chapter = { name: string; statements: readonly Statement[] };
 
-export type Outcome =
-  | { kind: 'holds' }
-  | { kind: 'differs'; found: string; expected: string }
-  | { kind: 'cannot tell'; reason: string };
-
 /** The service does otherwise than the spec says. */
 export class Differs extends Error {
   readonly found: string;
@@ -44,10 +39,18 @@ export function ensure(condition: boolean, found: string, expected: string): ass
   if (!condition) throw new Differs(found, expected);
 }
 
+/** @throws CannotTell unless it is there. */
+export function needed<T>(found: T | undefined, why: string): T {
+  if (found === undefined) throw new CannotTell(why);
+  return found;
+}
+
 export const isSuccess = ({ status }: Answer) => status >= 200 && status < 300;
 export const isRefusal = ({ status }: Answer) => status >= 400 && status < 500;
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The objects of an array; none of anything else. */
+export const rowsIn = (value: unknown): Row[] => (Array.isArray(value) ? value.filter(isRow) : []);
 export const show = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 160));
 
 export const statusIs = (answer: Answer, expected: number): void =>

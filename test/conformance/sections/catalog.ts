@@ -1,6 +1,6 @@
 import { type Context, fullestListed } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
-import { CannotTell, ensure, inSection, isSame, listOf, pageOf, pagesOf, type Statement } from '../statement.ts';
+import { ensure, inSection, isSame, listOf, needed, pageOf, pagesOf, type Statement } from '../statement.ts';
 import type { FieldTable, Parameter } from '../tables.ts';
 
 const categoryFields: FieldTable = [
@@ -84,8 +84,7 @@ async function listedGrade({ get, list, one }: Context) {
   const first = await get(path, { limit: 100 });
   const { last: page = 1 } = pagesOf(first);
   const found = [...listOf(first), ...(await list(path, { limit: 100, page }))].find((row) => row.id === id);
-  if (found) return found;
-  throw new CannotTell('the grade made is neither on the first page nor on the last');
+  return needed(found, 'the grade made is neither on the first page nor on the last');
 }
 
 const icon: Parameter = {

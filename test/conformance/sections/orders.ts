@@ -47,8 +47,7 @@ const detailFields: FieldTable = [
 
 async function inList({ code, list }: Context, id: number): Promise<is.Row> {
   const found = (await list(path, { usernames: code('user'), limit: 100 })).find((row) => row.id === id);
-  if (found) return found;
-  throw new is.CannotTell('the order made is not in the list by `usernames`');
+  return is.needed(found, 'the order made is not in the list by `usernames`');
 }
 /** This run's order in the list. */
 const item = async (context: Context) => inList(context, (await context.one('orders')).id);
@@ -56,9 +55,7 @@ const item = async (context: Context) => inList(context, (await context.one('ord
 async function itemSubOrder(context: Context): Promise<is.Row> {
   await aSubOrder(context);
   const { sub_orders: all } = await inList(context, (await context.shared(orderOfSubOrder)).id);
-  const [first] = Array.isArray(all) ? all.filter(is.isRow) : [];
-  if (first) return first;
-  throw new is.CannotTell('needs an order in the list with a sub-order');
+  return is.needed(is.rowsIn(all)[0], 'needs an order in the list with a sub-order');
 }
 
 const lists = is.inSection('Endpoints, Orders, List orders');
@@ -187,13 +184,14 @@ const subOrderFields: FieldTable = [
   ['datetime', 'created_at updated_at'],
 ];
 
-/** This run's sub-order in its order's detail. */
-async function subOrder(context: Context): Promise<is.Row> {
-  const { id } = await aSubOrder(context);
+/** A sub-order as its order shows it. */
+async function shownSubOrder(context: Context, id: unknown): Promise<is.Row> {
   const found = await readSubOrder(context, (await context.shared(orderOfSubOrder)).id, id);
   if (found) return found;
-  throw new is.Differs('an order without the sub-order that was added', 'that sub-order');
+  throw new is.Differs(`an order without its sub-order ${id}`, 'that sub-order');
 }
+/** This run's sub-order in its order's detail. */
+const subOrder = async (context: Context) => shownSubOrder(context, (await aSubOrder(context)).id);
 
 const parameters: readonly Parameter[] = [
   { name: 'product_id', value: productIdOf, shownAs: 'product_id' },
@@ -208,20 +206,13 @@ const parameters: readonly Parameter[] = [
   { name: 'product_options[]', value: ['Size:M', 'Colour:blue'], shownAs: 'product_options', as: isPairs },
 ];
 
-const home = ({ fresh }: Context) => fresh('orders', 'order-of-sub-orders');
-const pathIn = async ({ shared }: Context) => `${path}/${(await shared(home)).id}/sub_orders`;
+const pathIn = async ({ shared }: Context) => `${path}/${(await shared(orderOfSubOrder)).id}/sub_orders`;
 
 async function add(context: Context, params: Params): Promise<Answer> {
   const form = { product_id: await productIdOf(context), price: 12_300, ...params };
   return context.call('POST', await pathIn(context), { form });
 }
 const toChange = async (context: Context) => addedBy(await add(context, { status: 'paid' }));
-
-async function readHere(context: Context, id: unknown): Promise<is.Row> {
-  const found = await readSubOrder(context, (await context.shared(home)).id, id);
-  if (found) return found;
-  throw new is.Differs(`an order without its sub-order ${id}`, 'that sub-order');
-}
 
 const says = is.inSection('Endpoints, Sub-orders');
 
@@ -239,7 +230,7 @@ export const subOrders: readonly is.Statement[] = [
     operation: 'POST sub_orders',
     parameters,
     write: (context, _name, params) => add(context, params),
-    read: (context, answer) => readHere(context, addedBy(answer).id),
+    read: (context, answer) => shownSubOrder(context, addedBy(answer).id),
   }),
   ...parameterStatements(says, {
     operation: 'PUT sub_orders/:sub_order_id',
@@ -248,12 +239,12 @@ export const subOrders: readonly is.Statement[] = [
       const { id } = await context.shared(toChange);
       return context.call('PUT', `${await pathIn(context)}/${id}`, { query });
     },
-    read: async (context) => readHere(context, (await context.shared(toChange)).id),
+    read: async (context) => shownSubOrder(context, (await context.shared(toChange)).id),
   }),
   says('DELETE sub_orders/:sub_order_id deletes it', async (context) => {
     const { id } = addedBy(await add(context, {}));
     is.succeeds(await context.call('DELETE', `${await pathIn(context)}/${id}`));
-    const left = await readSubOrder(context, (await context.shared(home)).id, id);
+    const left = await readSubOrder(context, (await context.shared(orderOfSubOrder)).id, id);
     is.isSame('the sub-order in its order', left, undefined);
   }),
 ];

@@ -96,8 +96,7 @@ const reviewList: readonly is.Statement[] = [
     is.isSame('the review on page 2', found, many[1]?.id);
   }),
   says('rule 4: records beyond page 30 are reached by narrowing the period', async ({ code, list, shared }) => {
-    const beyond = (await shared(manyReviews)).at(-1);
-    if (!beyond) throw new is.CannotTell('needs a 31st review');
+    const beyond = is.needed((await shared(manyReviews)).at(-1), 'needs a 31st review');
     const period = { start_datetime: beyond.at.datetime, end_datetime: `${beyond.at.day} 23:59:59` };
     const found = is.idsOf(await list(path, { user_code: code('many'), limit: 1, ...period }));
     is.isSame('the review on page 1 of the narrower period', found, [beyond.id]);

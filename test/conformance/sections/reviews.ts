@@ -25,8 +25,7 @@ async function newestReviews({ answer, list }: Context): Promise<is.Row[]> {
 async function listedReview({ one, shared }: Context): Promise<is.Row> {
   const { id } = await one('reviews');
   const found = (await shared(newestReviews)).find((row) => row.id === id);
-  if (found) return found;
-  throw new is.CannotTell('the review made is not among the 100 newest listed');
+  return is.needed(found, 'the review made is not among the 100 newest listed');
 }
 
 const hasItems = (field: string) => (review: is.Row) => Array.isArray(review[field]) && review[field].length > 0;
@@ -34,8 +33,7 @@ const hasItems = (field: string) => (review: is.Row) => Array.isArray(review[fie
 /** One of the newest reviews that has items in the field. */
 async function reviewWith({ shared }: Context, field: string, what = field): Promise<is.Row> {
   const found = (await shared(newestReviews)).find(hasItems(field));
-  if (found) return found;
-  throw new is.CannotTell(`none of the 100 newest reviews of the last 30 days has ${what}`);
+  return is.needed(found, `none of the 100 newest reviews of the last 30 days has ${what}`);
 }
 
 const withImages = ({ fresh, settings }: Context) =>
@@ -64,9 +62,7 @@ async function anOption(context: Context): Promise<is.Row> {
   const { shared } = context;
   const listed = (await shared(newestReviews)).find(hasItems('options'));
   const review = listed ?? createdBy(context, await shared(optionsAnswer));
-  const [item] = Array.isArray(review.options) ? review.options : [];
-  if (is.isRow(item)) return item;
-  throw new is.CannotTell('needs a review of the last 30 days with additional information');
+  return is.needed(is.rowsIn(review.options)[0], 'needs a review of the last 30 days with additional information');
 }
 
 /** Which form of the options the shop has, as its reviews show it. */
@@ -114,8 +110,8 @@ const overviewFields: FieldTable = [['datetime', 'first_review_created_at last_r
 
 async function imageOf({ shared }: Context): Promise<is.Row> {
   const { images } = await shared(pictured);
-  const [first] = Array.isArray(images) ? images : [];
-  is.ensure(is.isRow(first), is.show(images), 'an image');
+  const [first] = is.rowsIn(images);
+  is.ensure(first !== undefined, is.show(images), 'an image');
   return first;
 }
 
@@ -313,8 +309,7 @@ export const reviewWriting: readonly is.Statement[] = [
   says('options: form encoding is options[][<field>]', async (context) => {
     await needsDefaultForm(context);
     const { options } = createdBy(context, await context.shared(optionsAnswer));
-    const [item] = Array.isArray(options) ? options : [];
-    is.isSame('value of the item', is.isRow(item) ? item.value : undefined, 'Fits well');
+    is.isSame('value of the item', is.rowsIn(options)[0]?.value, 'Fits well');
   }),
   says('options: not usable in shops using the v2 additional-information model', async (context) => {
     const { call, one, read, shared } = context;

@@ -50,7 +50,6 @@ export async function conform(
   return { results, left: (await cleanUp(session)).left };
 }
 
-export const differing = (results: readonly Result[]) =>
-  results.filter(({ outcome }) => outcome.kind === 'differs').map(({ says, outcome }) => ({ says, outcome }));
+export const differing = (results: readonly Result[]) => results.filter(({ outcome }) => outcome === 'differs');
 export const untold = (results: readonly Result[]) =>
-  results.filter(({ outcome }) => outcome.kind === 'cannot tell').map(({ says }) => says);
+  results.filter(({ outcome }) => outcome === 'cannot tell').map(({ says }) => says);
