@@ -9,30 +9,31 @@
  * cannot be tried on this machine.
  */
 import { ShopUnavailable } from './install.ts';
-import { shops } from './shops.ts';
+import { shops, tryShop } from './shops.ts';
 
 // `exit` ends the shops, see processes.ts.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(130));
 
 const texts = process.argv.slice(2);
-const chosen = shops.filter(({ name }) => texts.length === 0 || texts.some((text) => name.includes(text)));
+const chosen = Object.entries(shops).filter(
+  ([name]) => texts.length === 0 || texts.some((text) => name.includes(text)),
+);
 if (chosen.length === 0) {
-  console.error(
-    `No shop has ${texts.join(' or ')} in its name. There are: ${shops.map(({ name }) => name).join(', ')}`,
-  );
+  console.error(`No shop has ${texts.join(' or ')} in its name. There are: ${Object.keys(shops).join(', ')}`);
   process.exit(2);
 }
 
 const results: string[] = [];
 let isDifferent = false;
-for (const { name, source, run } of chosen) {
+for (const [name, shop] of chosen) {
+  const { source } = shop;
   if (source && !process.env[source.variable]) {
     results.push(`${name}: skipped, since ${source.variable} does not name a folder with the source (${source.what})`);
     continue;
   }
   console.log(`\n${name}`);
   try {
-    const findings = await run();
+    const findings = await tryShop(name, shop);
     isDifferent ||= findings.length > 0;
     results.push(
       `${name}: ${findings.length === 0 ? 'the service is as the shop after every step' : `${findings.length} differences`}`,

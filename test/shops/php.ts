@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import mysql from 'mysql2/promise';
 import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 import { ShopUnavailable } from './install.ts';
-import { type MariadbShop, startMariadb } from './mariadb.ts';
-import { runProgram, startServer } from './processes.ts';
+import { startMariadb } from './mariadb.ts';
+import { outputOf, startServer } from './processes.ts';
 
 /** A form as PHP reads it: nested values become `name[key]`. */
 export type Form = { readonly [name: string]: string | number | Form | readonly (string | number | Form)[] };
@@ -17,18 +17,7 @@ export type Row = Record<string, any>;
 export const formOf = (text: string): Record<string, string> => Object.fromEntries(new URLSearchParams(text));
 
 /** A copy of a shop's PHP source that is served, on a MariaDB of its own. */
-export type PhpShop = {
-  root: string;
-  port: number;
-  database: MariadbShop;
-  /** Settings of the interpreter, for `php` as for its server. */
-  php(...args: string[]): Promise<string>;
-  /** Rows of a statement. Dates are texts, as they are stored. */
-  rows(statement: string, values?: readonly unknown[]): Promise<Row[]>;
-  /** Serves the copy. To be called once it is ready. */
-  serve(): Promise<void>;
-  close(): Promise<void>;
-};
+export type PhpShop = Awaited<ReturnType<typeof openPhpShop>>;
 
 /**
  * Copies a shop's source and starts a database for it.
@@ -37,7 +26,7 @@ export type PhpShop = {
  * @param timeZone of the database server.
  * @throws ShopUnavailable where there is no PHP or no MariaDB.
  */
-export async function openPhpShop(folder: string, timeZone: string): Promise<PhpShop> {
+export async function openPhpShop(folder: string, timeZone: string) {
   await using opened = new AsyncDisposableStack();
   const root = await mkdtemp(join(tmpdir(), 'review-sync-php-'));
   opened.defer(() => rm(root, { recursive: true, force: true }));
@@ -49,11 +38,7 @@ export async function openPhpShop(folder: string, timeZone: string): Promise<Php
   const port = await freePort();
   const settings = ['-d', 'display_errors=0', '-d', `mysqli.default_port=${new URL(database.url).port}`];
   const place = { cwd: root, environment: { PHP_CLI_SERVER_WORKERS: '2' }, program: 'php' };
-  const php = async (...args: string[]) => {
-    const { status, output } = await runProgram([...settings, ...args], place);
-    if (status !== 0) throw new Error(`php ${args.join(' ')} ended with status ${status}:\n${output.slice(-3000)}`);
-    return output;
-  };
+  const php = (...args: string[]) => outputOf([...settings, ...args], place);
   await php('-v').catch(() => {
     throw new ShopUnavailable(
       'There is no php on the path (on Debian: php-cli php-mysql php-curl php-gd php-mbstring).',
@@ -64,10 +49,13 @@ export async function openPhpShop(folder: string, timeZone: string): Promise<Php
     root,
     port,
     database,
+    /** Runs PHP with the settings of the server. */
     php,
-    async rows(statement, values = []) {
+    /** Rows of a statement. Dates are texts, as they are stored. */
+    async rows(statement: string, values: readonly unknown[] = []): Promise<Row[]> {
       return (await connection.query(statement, [...values]))[0] as Row[];
     },
+    /** Serves the copy. To be called once it is ready. */
     async serve() {
       const args = [...settings, '-S', `127.0.0.1:${port}`, '-t', root];
       all.defer(await startServer(args, { ...place, ready: 'started', seconds: 60 }));

@@ -11,6 +11,13 @@ process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
 });
 
+/** The output of a program that runs to its end. @throws Error with it where its status is not 0. */
+export async function outputOf(args: readonly string[], place: Place): Promise<string> {
+  const { status, output } = await runProgram(args, place);
+  if (status !== 0) throw new Error(`${args.join(' ')} ended with status ${status}:\n${output.slice(-3000)}`);
+  return output;
+}
+
 /** Runs a program to its end, in nothing but the environment given. */
 export async function runProgram(args: readonly string[], place: Place): Promise<Ended> {
   const { child, output } = start(args, place);

@@ -7,7 +7,7 @@ import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop } from '../../src/shop/index.ts';
 import { aDayPasses, knowProducts, ordersAtService } from '../harness/service-view.ts';
-import { runProgram } from './processes.ts';
+import { outputOf, runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
 
 /** What the service has about an order. Empty values are left out. */
@@ -61,11 +61,7 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
     /** Runs a command as a user does, whatever its status is. */
     tryRun,
     /** The same. @throws Error with its output where it does not end with status 0. */
-    async run(...args: string[]): Promise<string> {
-      const { status, output } = await tryRun(...args);
-      if (status !== 0) throw new Error(`review-sync ${args.join(' ')} ended with status ${status}:\n${output}`);
-      return output;
-    },
+    run: (...args: string[]) => outputOf([main, ...args], { cwd, environment }),
     /** The service knows these products, so that no line waits. */
     knowProducts: (codes: readonly string[]) => knowProducts(atService, warehouse, codes),
     /** What is remembered becomes a day older. */

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { freePort } from '../../../src/sandbox/embedded-postgres/index.ts';
 import { installShop } from '../install.ts';
-import { runProgram, startServer } from '../processes.ts';
+import { outputOf, startServer } from '../processes.ts';
 import { openLife, type Shop, type ShopLine, type ShopOrder, type Step, sum } from '../shop.ts';
 
 const medusa = join(import.meta.dirname, 'node_modules', '@medusajs', 'cli', 'cli.js');
@@ -17,10 +17,8 @@ export async function startMedusa(url: string, readerUrl: () => Promise<string>)
   const port = await freePort();
   await installShop(cwd);
   const environment = { DATABASE_URL: url, MEDUSA_DISABLE_TELEMETRY: 'true', NODE_ENV: 'production' };
-  for (const args of [['db:migrate'], ['user', '-e', user.email, '-p', user.password]]) {
-    const { status, output } = await runProgram([medusa, ...args], { cwd, environment });
-    if (status !== 0) throw new Error(`medusa ${args[0]} ended with status ${status}:\n${output.slice(-3000)}`);
-  }
+  for (const args of [['db:migrate'], ['user', '-e', user.email, '-p', user.password]])
+    await outputOf([medusa, ...args], { cwd, environment });
   const close = await startServer([medusa, 'start', '--host', '127.0.0.1', '--port', String(port)], {
     cwd,
     environment,
@@ -148,13 +146,11 @@ function openVerbs(url: string, admin: Api, goods: Goods) {
     },
     /** Packs a parcel. */
     async pack(order: string, items: Record<string, number>): Promise<string> {
-      const known = new Set(
-        ((await admin.get(`/admin/orders/${order}?fields=*fulfillments`)).order.fulfillments ?? []).map(
-          ({ id }: Row) => id,
-        ),
-      );
+      const parcels = '?fields=*fulfillments';
+      const { order: before } = await admin.get(`/admin/orders/${order}${parcels}`);
+      const known = new Set((before.fulfillments ?? []).map(({ id }: Row) => id));
       const body = { items: await itemsOf(order, items), location_id: goods.locationId };
-      const { order: packed } = await admin.post(`/admin/orders/${order}/fulfillments?fields=*fulfillments`, body);
+      const { order: packed } = await admin.post(`/admin/orders/${order}/fulfillments${parcels}`, body);
       return packed.fulfillments.find(({ id }: Row) => !known.has(id)).id;
     },
     async ship(order: string, parcel: string, items: Record<string, number>, tracking: string) {
@@ -277,11 +273,8 @@ const amountOf = (order: Row, what: 'captures' | 'refunds') =>
 
 /** What the order costs; of one that was paid back, at most what was paid and not paid back. */
 function totalOf(order: Row): number {
-  const [paid, refunded, total] = [
-    amountOf(order, 'captures'),
-    amountOf(order, 'refunds'),
-    Number(order.summary.current_order_total),
-  ];
+  const [paid, refunded] = [amountOf(order, 'captures'), amountOf(order, 'refunds')];
+  const total = Number(order.summary.current_order_total);
   if (order.canceled_at) return cents(Math.max(0, paid - refunded));
   return cents(refunded > 0 ? Math.max(0, Math.min(total, paid - refunded)) : total);
 }
