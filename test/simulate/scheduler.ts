@@ -128,13 +128,13 @@ export function createScheduler(seed: number, startMs: number, mostSteps = steps
       while (!(await alone(step)));
     },
     /** What the work returns, at most an hour later. */
-    async done<T>(work: Promise<T>, what: string): Promise<T> {
+    async done<T>(work: Promise<T>, what: string, withinMs = 3_600_000): Promise<T> {
       let isOver = false;
       const end = () => {
         isOver = true;
       };
       work.then(end, end);
-      await scheduler.until(() => isOver, { withinMs: 3_600_000, what });
+      await scheduler.until(() => isOver, { withinMs, what });
       return work;
     },
   };

@@ -143,12 +143,12 @@ export async function simulateWorld(
   const scheduler = among?.scheduler ?? createScheduler(seed, startOf(seed), stepsADay * Math.max(1, days));
   const brand = among?.brand;
   const origin = originOf(brand);
-  const { random } = scheduler;
+  const { random, tell, now } = scheduler;
+  const at = (ms: number, run: () => unknown) => scheduler.add(ms, run, null);
   const nature: Nature = { ...natureOf(random.fork(`nature${brand ?? ''}`)), ...given };
   if (!among) await database.reset();
   const statementsBefore = database.counts.statements;
   const findings: oracle.Findings = [];
-  const now = scheduler.now;
   const settings: Settings = {
     ...nature,
     rescanDays: 7,
@@ -190,11 +190,8 @@ export async function simulateWorld(
   const busy = new Set<Process>();
   let [isStormy, isOver, outageUntilMs, names] = [false, true, 0, 0];
 
-  const pass = async (ms: number): Promise<void> => {
-    let isOver = false;
-    scheduler.add(ms, () => (isOver = true), null);
-    await scheduler.until(() => isOver, { withinMs: ms + hourMs, what: 'time passes' });
-  };
+  const pass = (ms: number): Promise<void> =>
+    scheduler.done(new Promise<void>((resolve) => void at(ms, resolve)), 'time passes', ms + hourMs);
 
   async function open(kind: string, ofProcess: Settings = settings): Promise<Opened> {
     names += 1;
@@ -206,7 +203,7 @@ export async function simulateWorld(
         : { name: own, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
     const { name } = process;
     const ahead = clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`;
-    scheduler.tell(`starts${ahead}`, process);
+    tell(`starts${ahead}`, process);
     busy.add(process);
     const from = { settings: ofProcess, shop: shop.shop, queues: queue.queues, warehouseUrl, brand };
     const opened = await openProcess(process, from).catch((error: unknown) => {
@@ -222,7 +219,7 @@ export async function simulateWorld(
   }
 
   const kill = async ({ process }: Opened, how: string): Promise<void> => {
-    scheduler.tell(how, process);
+    tell(how, process);
     process.isDead = true;
     await database.kill(process);
     queue.lookAgain();
@@ -261,7 +258,7 @@ export async function simulateWorld(
     const code = orderOf(request) ?? '';
     // The worst moment for what is late: between a look at the order and the next creation.
     if (isCreation && random.chance(0.4))
-      for (const one of onTheirWay.splice(0)) if (one.code === code) scheduler.add(0, one.arrive, null);
+      for (const one of onTheirWay.splice(0)) if (one.code === code) at(0, one.arrive);
     if (isSubOrder && obstacle.untilMs > now() && obstacle.code === code && obstacle.method === method)
       return { arrivesMs: undefined, answersMs, instead: { status: obstacle.status, body: { error: 'it fails' } } };
     const share = isCreation && nature.lostCreations ? Math.max(0.35, nature.faults) : nature.faults;
@@ -301,10 +298,10 @@ export async function simulateWorld(
       if (isOver) return;
       isOver = true;
       const { status } = service.serve(process, request);
-      scheduler.tell(`service carries out ${request.method} ${request.path}, late: ${status}`, process);
+      tell(`service carries out ${request.method} ${request.path}, late: ${status}`, process);
     };
     onTheirWay.push({ code, arrive });
-    scheduler.add(random.integer(1, 50) * minuteMs, arrive, null);
+    at(random.integer(1, 50) * minuteMs, arrive);
     return { arrivesMs: undefined, answersMs: random.pick([100, undefined]), fails: 'reset' };
   }
 
@@ -376,7 +373,7 @@ export async function simulateWorld(
     if (process.isDead) return;
     const forMs = random.pick(timesMs);
     process.frozenUntilMs = now() + forMs;
-    scheduler.tell(`is frozen for ${forMs / 1000} s`, process);
+    tell(`is frozen for ${forMs / 1000} s`, process);
     queue.lookAgain();
     at(forMs + 1, queue.pump);
     if (!nature.secondWorker) at(5000, () => start(startWorker()));
@@ -434,10 +431,7 @@ export async function simulateWorld(
       },
       isImport ? 0 : -hourMs,
     );
-    scheduler.tell(
-      `the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`,
-      undefined,
-    );
+    tell(`the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`);
   }
 
   /** One change of an order, by chance or the named one, dated now or not at all, and seen now or some minutes later. */
@@ -461,6 +455,8 @@ export async function simulateWorld(
     const shipped = () => ({ status: 'delivery_finished', invoice: `I${random.integer(1, 99)}` });
     const otherwise = () => ({ options: { size: random.pick(['S', 'M', 'L']) }, price: random.pick(['10', '12']) });
     const recoded = () => ({ lineCode: `r${fresh}`, ...(random.chance(0.3) && { price: '12' }) });
+    const earlier = () => ({ ...random.pick(past), deletedMs: order.deletedMs });
+    const moved = () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` });
     const [many, isBack, { contactChanges }] = [lines.length > 1, nature.returns, nature];
     const changes: Change[] = [
       ['changes its total', 1, () => ({ ...order, total: String(random.integer(10, 90)) })],
@@ -475,17 +471,9 @@ export async function simulateWorld(
       ['is marked as deleted', nature.deletions ? 3 : 0, but({ deletedMs: now() })],
       ['is not deleted any more', isBack && order.deletedMs !== null ? 8 : 0, but({ deletedMs: null })],
       ['vanishes', nature.vanishing && shop.all().length > 2 ? 3 : 0, () => undefined],
-      [
-        'is as it was before',
-        isBack && past.length > 1 ? 9 : 0,
-        () => ({ ...random.pick(past), deletedMs: order.deletedMs }),
-      ],
+      ['is as it was before', isBack && past.length > 1 ? 9 : 0, earlier],
       ['loses its contact', contactChanges ? 2 : 0, but({ email: null, phone: null })],
-      [
-        'gets another address',
-        contactChanges ? 2 : 0,
-        () => ({ ...order, email: `new${random.integer(1, 99)}@example.com` }),
-      ],
+      ['gets another address', contactChanges ? 2 : 0, moved],
     ];
     const known = changes.find(([text]) => text === how);
     const [text, , next] = known ?? random.weighted(changes.map((one) => [one, one[1]] as const));
@@ -503,10 +491,8 @@ export async function simulateWorld(
     if (isUndated || order === undefined) undated.add(code);
     const updatedMs = isUndated ? before.updatedMs : now();
     shop.change(code, order && { ...order, updatedMs }, afterMs);
-    scheduler.tell(
-      `order ${code} ${text}${isUndated ? ', without a date' : ''}${afterMs > 0 ? `, seen ${Math.round(afterMs / 1000)} s later` : ''}`,
-      undefined,
-    );
+    const seen = afterMs > 0 ? `, seen ${Math.round(afterMs / 1000)} s later` : '';
+    tell(`order ${code} ${text}${isUndated ? ', without a date' : ''}${seen}`);
   }
 
   function review(): void {
@@ -520,7 +506,7 @@ export async function simulateWorld(
       const written = newReview(id, toldMs);
       const listedFromMs = isLate ? now() + random.next() * 20 * minuteMs : 0;
       service.reviews.set(id, { ...written, listedFromMs });
-      scheduler.tell(`review ${id} is written${isLate ? ', and listed later' : ''}`, undefined);
+      tell(`review ${id} is written${isLate ? ', and listed later' : ''}`);
       return;
     }
     const one = random.pick(known);
@@ -529,7 +515,7 @@ export async function simulateWorld(
     else if (kinds === 'hidden') one.listedFromMs = Number.POSITIVE_INFINITY;
     else service.reviews.delete(one.id);
     const how = { commented: `has ${one.comments} comments`, hidden: 'is hidden from the lists' };
-    scheduler.tell(`review ${one.id} ${how[kinds as 'hidden'] ?? `is ${kinds}`}`, undefined);
+    tell(`review ${one.id} ${how[kinds as 'hidden'] ?? `is ${kinds}`}`);
   }
   const newReview = (id: number, createdMs: number) => ({
     id,
@@ -551,7 +537,7 @@ export async function simulateWorld(
     const { code, sub } = random.pick(all);
     sub.reviews += 1;
     sub.reviewedMs = now();
-    scheduler.tell(`sub-order ${sub.id} of order ${code} is reviewed`, undefined);
+    tell(`sub-order ${sub.id} of order ${code} is reviewed`);
   }
 
   // --- What runs.
@@ -562,7 +548,7 @@ export async function simulateWorld(
     const [opened] = random.sample(able, 1);
     if (!opened) return;
     const { process, app } = opened;
-    scheduler.tell(`${name} is due`, process);
+    tell(`${name} is due`, process);
     const due = within(process, () => startDueRun(app, named(jobs, name), `${name}-${Math.round(now() / 1000)}`));
     start(due, `${name} is not started:`, process);
   }
@@ -572,7 +558,7 @@ export async function simulateWorld(
     const open = queue.runs.filter(({ stage }) => stage !== 'ended');
     const [[run], [opened]] = [random.sample(open, 1), random.sample(alive(), 1)];
     if (!run || !opened) return;
-    scheduler.tell(`${run.id} is ended by a person`, opened.process);
+    tell(`${run.id} is ended by a person`, opened.process);
     const ended = within(opened.process, () => endRun(opened.app, run.id, 'ended by a person'));
     start(ended, 'it is not ended:', opened.process);
     // The process that works on it dies with it.
@@ -585,10 +571,10 @@ export async function simulateWorld(
   async function runCommand(name: string, asked: Partial<RunRights> = {}, keyed = {}): Promise<void> {
     const opened = await open('command', ownSettings());
     const { process, app } = opened;
-    scheduler.tell(`command ${name} ${JSON.stringify(asked)}`, process);
+    tell(`command ${name} ${JSON.stringify(asked)}`, process);
     const started = await within(process, () => startRun(app, { job: named(jobs, name), asked, ...keyed })).catch(
       (error: unknown) => {
-        scheduler.tell(`${name} is not started: ${String(error).slice(0, 160)}`, process);
+        tell(`${name} is not started: ${String(error).slice(0, 160)}`, process);
         return undefined;
       },
     );
@@ -606,7 +592,7 @@ export async function simulateWorld(
       (await within(process, () => readCursor(app.warehouse.db, 'orders').catch(() => null))) === undefined;
     await within(process, () =>
       doing.run({ what: isFirst ? 'retry before the first sync' : what }, async () => {
-        scheduler.tell(what);
+        tell(what);
         if (isFirst || what === 'repair') repairsMs.push(now());
         const { signal } = app.abort;
         const onProgress = () => {};
@@ -617,15 +603,14 @@ export async function simulateWorld(
           await verifyReviews({ ...reviewDeps(app, signal), onProgress }, {}, { repair: true });
         else await retryDeadLetters(app, [], signal, async () => {});
       }),
-    ).catch((error: unknown) => scheduler.tell(`${what} fails: ${String(error).slice(0, 160)}`, process));
+    ).catch((error: unknown) => tell(`${what} fails: ${String(error).slice(0, 160)}`, process));
     busy.delete(process);
     process.isDead = true;
   }
   /** What nobody waits for: the story tells how it failed. */
   const start = (work: Promise<unknown>, failed = 'it ends with', process?: Process) =>
-    void work.catch((error: unknown) => scheduler.tell(`${failed} ${String(error).slice(0, 160)}`, process));
+    void work.catch((error: unknown) => tell(`${failed} ${String(error).slice(0, 160)}`, process));
 
-  const at = (ms: number, run: () => unknown) => scheduler.add(ms, run, null);
   const alive = () => [...processes.values()].filter(({ process }) => !process.isDead);
   const startWorker = async () => queue.join(await open('worker', ownSettings()));
   /** Processes may be set otherwise: then the stricter of the run's rights and their own settings holds. */
@@ -694,7 +679,7 @@ export async function simulateWorld(
         const untilMs = now() + random.integer(10, 200) * 1000;
         const [code, method] = [random.pick(codes), random.pick(['POST', 'PUT', 'DELETE', 'DELETE'])];
         obstacle = { code, method, untilMs, status: random.pick([500, 422]) };
-        scheduler.tell(`the service fails for each ${method} of order ${code}`, undefined);
+        tell(`the service fails for each ${method} of order ${code}`);
       });
     if (nature.allowRemovals) at(moment(), () => start(runCommand('sync-orders', { allowRemovals: true })));
     if (nature.repair) at(moment(), () => start(command('repair')));
@@ -708,7 +693,7 @@ export async function simulateWorld(
     if (nature.outages)
       at(moment(), () => {
         outageUntilMs = now() + random.integer(10, 200) * 1000;
-        scheduler.tell('the service is down', undefined);
+        tell('the service is down');
       });
     await pass(lengthMs);
     await calm();
@@ -718,7 +703,7 @@ export async function simulateWorld(
     isStormy = false;
     outageUntilMs = 0;
     database.useFaults(() => undefined, brand);
-    scheduler.tell('the storm is over', undefined);
+    tell('the storm is over');
     if (!alive().some(({ onlyRun }) => onlyRun === undefined)) await scheduler.done(startWorker(), 'a worker starts');
     await scheduler.until(() => queue.isQuiet() && [...busy].every(({ isDead }) => isDead), {
       withinMs: 8 * hourMs,
@@ -899,7 +884,7 @@ export async function simulateWorld(
   function newDay(day: number): void {
     const today = Object.entries(natureOf(random.fork(`day ${day}`))).filter(([name]) => !lasting.includes(name));
     Object.assign(nature, Object.fromEntries(today), given);
-    scheduler.tell(`day ${day}: ${natureText(nature)}`, undefined);
+    tell(`day ${day}: ${natureText(nature)}`);
     imported.clear();
     for (let n = random.integer(1, 4); n > 0; n -= 1) {
       codes.push(`O${codes.length + 1}`);
@@ -924,7 +909,7 @@ export async function simulateWorld(
       for (const [key, value] of Object.entries(one.options)) given.append('product_options[]', `${key}:${value}`);
       service.addSubOrder(there, given, undefined);
     }
-    scheduler.tell(`another integration has pushed order ${code}`, undefined);
+    tell(`another integration has pushed order ${code}`);
   }
 }
 
