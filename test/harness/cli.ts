@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism, loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -53,14 +53,6 @@ const endWithParent = `data:text/javascript,${encodeURIComponent(
    setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000).unref();`,
 )}`;
 
-const running = new Set<ChildProcess>();
-const killAll = () => {
-  for (const child of running) child.kill('SIGKILL');
-};
-process.once('exit', killAll);
-// Vitest itself is gone.
-process.once('disconnect', killAll);
-
 /** Registers what is to happen at the end of the test. Outside of a test, as in a hook of a file, nothing happens. */
 export function inTest(register: () => void): void {
   try {
@@ -94,9 +86,6 @@ export function startCli(args: readonly string[], environment: Record<string, st
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(cwd !== undefined && { cwd }),
   });
-  // No process outlives the test that started it, nor, where it was started for several tests, their file.
-  running.add(child);
-  child.once('close', () => running.delete(child));
   inTest(() => onTestFinished(() => void child.kill('SIGKILL')));
   let [stdout, stderr] = ['', ''];
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

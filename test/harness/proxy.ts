@@ -132,14 +132,6 @@ export const startChangingProxy = (target: string, change: Change) =>
     return { ...answer, text: answer.body === undefined ? '' : JSON.stringify(answer.body) };
   });
 
-/** Changes each review that a list shows. */
-export const inLists = (change: (review: Fields) => void): Change => ({
-  answer({ body }, { path }) {
-    if (path === '/v1/reviews' && Array.isArray(body)) for (const one of body as Fields[]) change(one);
-  },
-});
-
-const is = (call: Call, method: string, path: RegExp) => call.method === method && path.test(call.path);
 export const all = (noun: string) => new RegExp(`^/v1/${noun}$`);
 
 export type Fields = Record<string, unknown>;
@@ -151,19 +143,19 @@ export function eachObject(value: unknown, change: (fields: Fields) => void): vo
   for (const inner of Object.values(value)) eachObject(inner, change);
 }
 
-/** Changes the answers to one kind of call. */
-export const inAnswers = (method: string, path: RegExp, change: (answer: Answer) => void): Change => ({
-  answer: (answer, call) => {
-    if (is(call, method, path)) change(answer);
-  },
-});
-
 /** Changes the calls of one kind. */
 export const inCalls = (method: string, path: RegExp, change: (call: Call) => void): Change => ({
-  call: (call) => {
-    if (is(call, method, path)) change(call);
-  },
+  call: (call) => void (call.method === method && path.test(call.path) && change(call)),
 });
+
+/** Changes the answers to one kind of call. */
+export const inAnswers = (method: string, path: RegExp, change: (answer: Answer) => void): Change => ({
+  answer: (answer, call) => void (call.method === method && path.test(call.path) && change(answer)),
+});
+
+/** Changes each review that a list shows. */
+export const inLists = (change: (review: Fields) => void): Change =>
+  inAnswers('GET', all('reviews'), ({ body }) => void (Array.isArray(body) && body.forEach(change)));
 
 /**
  * Passes bytes on to a port of 127.0.0.1 and counts what the client sends; tells at the n-th time, before passing it.

@@ -6,7 +6,6 @@ import type { PushRights } from '../../src/orders/contact-rule.ts';
 import type { OrderDeps } from '../../src/orders/order-deps.ts';
 import { pushOrders } from '../../src/orders/push/push-orders.ts';
 import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
-import { type Batch, type WalkState, walkOrders } from '../../src/orders/select/orders-by-day.ts';
 import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 
 export type SyncRun = Partial<OrderDeps> & Partial<PushRights>;
@@ -26,19 +25,6 @@ export async function syncOrdersOnce(app: App, run: SyncRun = {}, lookbackMinute
     batch = next;
   }
   await concludeChangedOrders(deps, batch.state);
-  return addCounts(counts);
-}
-
-/** Reads the orders created in the last `days` days again, in this process, without the queue. */
-export async function rescanOrdersOnce(app: App, days: number): Promise<Counts> {
-  const deps = orderDeps(app);
-  const start = Math.floor(Date.parse(await app.shop.now()) / 1000) - days * 86_400;
-  const counts: Counts[] = [];
-  for (let next: WalkState | undefined = {}; next !== undefined; ) {
-    const batch: Batch<WalkState> = await walkOrders(deps, { start, end: undefined }, 50_000, next);
-    counts.push(await pushOrders(deps, batch.codes, rightsOf(app, { trigger: 'rescan' })));
-    next = batch.state.next && batch.state;
-  }
   return addCounts(counts);
 }
 

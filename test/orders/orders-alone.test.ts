@@ -1,6 +1,5 @@
 import { expect } from 'vitest';
 import { line, order, orderShopQueries, orders, orderTest as test } from '../harness/order-world.ts';
-import { rescanOrdersOnce } from '../harness/sync-orders.ts';
 
 const atService = `select count(*)::integer as orders, (select count(*)::integer from reference_service.sub_orders) as lines
   from reference_service.orders`;
@@ -126,7 +125,7 @@ test('an order on which the shop’s standby cancels every statement stops only 
   expect(await world.openDeadLetters()).toEqual([]);
   // A pushed order that cannot be read is not gone from the shop.
   await world.shop(cancelling('O17'));
-  await rescanOrdersOnce(await world.openApp(), 2);
+  await world.run('rescan-orders');
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O17' }]);
   expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
 });

@@ -10,7 +10,7 @@ import { verifyOrders } from '../../src/orders/compare/compare-orders.ts';
 import { createMysqlDatabase, hasMariadb } from '../harness/servers.ts';
 import { catalogAtService, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { openTables } from '../harness/shop-servers.ts';
-import { rescanOrdersOnce, rightsOf, syncOrdersOnce } from '../harness/sync-orders.ts';
+import { rightsOf, syncOrdersOnce } from '../harness/sync-orders.ts';
 import { openWorld, type World } from '../harness/world.ts';
 
 /** A run of a life looks back to its beginning. */
@@ -73,6 +73,7 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
   const world = await openWorld({
     environment: {
       SHOP_SQL_DIR: presetFolder(name),
+      ORDER_RESCAN_DAYS: '4',
       ...(database && { SHOP_DATABASE_URL: database.url }),
       ...(zone && { SHOP_TIME_ZONE: zone }),
     },
@@ -111,7 +112,7 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
       const shown = new Set(page.keys.map(({ code }) => code));
       expect([...shown].sort(), `what the feed shows of hour ${hours}`).toEqual(feed.toSorted());
       if (feed.length > 0) await syncOrdersOnce(app, {}, lifeMinutes);
-      else expect((await rescanOrdersOnce(app, 4)).orders_pushed).toBeGreaterThan(0);
+      else expect((await world.run('rescan-orders')).counts.orders_pushed).toBeGreaterThan(0);
       for (const [code, fields] of Object.entries(shows)) {
         const changed = Object.entries({ ...expected[code], ...fields }).filter(([, value]) => value !== null);
         expected[code] = Object.fromEntries(changed);
@@ -143,7 +144,7 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
       expect(Object.fromEntries(dates), `suggested deliveries after hour ${hours}`).toEqual(byProduct);
     }
     if (absent !== undefined) {
-      await rescanOrdersOnce(app, 4);
+      await world.run('rescan-orders');
       const gone = 'select order_code as code from sync.order_links where absent_since is not null order by 1';
       expect(await world.warehouse(gone)).toEqual(absent.map((code) => ({ code })));
     }

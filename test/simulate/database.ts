@@ -123,7 +123,7 @@ export async function openSimulatedDatabase(url: string) {
     const place = waiting.findIndex((one) => one.session === session);
     if (place >= 0) {
       waiting.splice(place, 1);
-      await admin.query('select pg_terminate_backend($1, 60_000)', [session.pid]);
+      await admin.query('select pg_terminate_backend($1, 60000)', [session.pid]);
       await session.real.end().catch(() => {});
       return;
     }
