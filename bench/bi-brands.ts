@@ -5,9 +5,7 @@
  *   npm run bench:bi-brands                         a million reviews each
  *   npm run bench:bi-brands -- --reviews 200000
  */
-import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { ask, readQuestions } from '../docs/warehouse-page/questions.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
@@ -19,17 +17,14 @@ import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { query } from '../test/harness/database.ts';
 import { scheduleOf } from './processor-time.ts';
-import { connectToOne } from './stage.ts';
+import { connectToOne, fillingSql } from './stage.ts';
 
 const { values: given } = parseArgs({ options: { reviews: { type: 'string', default: '1000000' } } });
 const brands = ['b1', 'b2', 'b3', 'b4', 'b5'];
 await using opened = new AsyncDisposableStack();
 const server = await startEmbeddedDatabase({ temporaryIn: tmpdir(), settings: ['shared_buffers=1GB', 'jit=off'] });
 opened.defer(() => server.close());
-const text = (await readFile(join(import.meta.dirname, 'bi.sql'), 'utf8'))
-  .replaceAll('@reviews', given.reviews)
-  .replaceAll('@products', '5000')
-  .replaceAll('@first', '2022-01-01T00:00:00Z');
+const text = await fillingSql(Number(given.reviews), 5000, '2022-01-01T00:00:00Z');
 
 async function fill(url: string, brand?: string): Promise<void> {
   await using warehouse = await openWarehouse({ url, connections: 1, brand, silenceMs: 0 });

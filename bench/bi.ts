@@ -23,7 +23,7 @@ import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { runProcess } from '../test/harness/cli.ts';
 import { type Landing, landInTurn } from './landing.ts';
 import { cpuOfEndedChildren, cpuOfFamily, scheduleOf } from './processor-time.ts';
-import { connectToOne, median, openReviewStage } from './stage.ts';
+import { connectToOne, fillingSql, median, openReviewStage } from './stage.ts';
 import { writeTable } from './table.ts';
 
 const { values: given } = parseArgs({
@@ -154,11 +154,7 @@ async function fill(): Promise<void> {
     where indrelid in ('warehouse.reviews'::regclass, 'sync.sub_order_links'::regclass, 'sync.order_links'::regclass)
       and not exists (select from pg_constraint where conindid = indexrelid)`);
   for (const index of indexes) await filling.query(`drop index ${index.name}`);
-  const text = (await readFile(join(import.meta.dirname, 'bi.sql'), 'utf8'))
-    .replaceAll('@reviews', String(size))
-    .replaceAll('@products', String(products))
-    .replaceAll('@first', firstOrderAt);
-  await filling.query(text);
+  await filling.query(await fillingSql(size, products, firstOrderAt));
   for (const { definition } of indexes) await filling.query(definition);
   await filling.query('vacuum (analyze)');
   await filling.end();

@@ -4,20 +4,17 @@
  *
  *     npm run bench:export -- --rows 1000000 --months 12
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { packagePath } from '../src/base/package-path.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { prepareBi } from '../src/warehouse/bi/bi-access.ts';
 import { recountAll } from '../src/warehouse/bi/recount.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { openDuck } from '../test/harness/servers.ts';
-import { connect, environmentOf } from './stage.ts';
+import { connect, environmentOf, main, runMeasured } from './stage.ts';
 
 const { values: given } = parseArgs({
   options: { rows: { type: 'string', default: '100000' }, months: { type: 'string', default: '12' } },
@@ -51,29 +48,16 @@ await recountAll(warehouse.db);
 const dir = await mkdtemp(join(tmpdir(), 'review-sync-bench-'));
 opened.defer(() => rm(dir, { recursive: true }));
 
-/** Seconds and the highest memory of the process in MB, as Linux counts it. */
+/** Seconds, and the highest memory of the process in MB. */
 async function exportOnce(what: string): Promise<void> {
   const startedMs = performance.now();
-  const main = packagePath('src', 'cli', 'main.ts');
-  const child = spawn(process.execPath, [main, 'export', 'parquet', '--to', dir, '--json'], {
-    env: { PATH: process.env.PATH, ...environmentOf(url, 'http://127.0.0.1:1') },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  let [output, peakMb] = ['', 0];
-  child.stdout.on('data', (text) => {
-    output += text;
-  });
-  const timer = setInterval(async () => {
-    const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
-    peakMb = Math.max(peakMb, Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
-  }, 50);
-  await once(child, 'close');
-  clearInterval(timer);
+  const args = [main, 'export', 'parquet', '--to', dir, '--json'];
+  const { stdout, maxRssMb } = await runMeasured(args, environmentOf(url, 'http://127.0.0.1:1'));
   const seconds = (performance.now() - startedMs) / 1000;
-  const { written, tables } = JSON.parse(output);
+  const { written, tables } = JSON.parse(stdout);
   const bytes = tables.reduce((sum: number, table: { bytes: number }) => sum + table.bytes, 0);
   process.stdout.write(
-    `${what}: ${seconds.toFixed(1)} s, ${peakMb.toFixed(0)} MB, ${written.length} files written, ` +
+    `${what}: ${seconds.toFixed(1)} s, ${maxRssMb.toFixed(0)} MB, ${written.length} files written, ` +
       `all files ${(bytes / 1e6).toFixed(1)} MB, load ${loadavg()[0]?.toFixed(0)}\n`,
   );
 }

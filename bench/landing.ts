@@ -1,56 +1,23 @@
 /** Lands pages of 100 reviews of 1.4 kB into warehouses that are compared with each other. */
-
 import { checkPage } from '../src/reviews/read/list-page.ts';
 import { openWarehouse, statement, type Warehouse } from '../src/warehouse/index.ts';
 import { landPage } from '../src/warehouse/reviews/land-reviews.ts';
 import { cpuOf } from './processor-time.ts';
+import { reviewOf } from './review-of.ts';
 
 export type Landing = { reviews: number; seconds: number; cpuSeconds: number };
 
 const plausible = { start: 0, end: 4_000_000_000 };
 const pageSize = 100;
-const text = 'It fits well and came the next day; the colour is that of the picture. 만족합니다. '.repeat(5);
-const variant = (name: string) => `https://images.example.com/reviews/2020/01/01/${name}/0123456789abcdef.jpg`;
 
 /** Where the reviews of a landing begin, and what sets them apart from those of `bi.sql`. */
 export type LandingPlan = { firstId: number; from: Date; stepSeconds: number; products: number; firstOrder: number };
 
-function reviewOf(plan: LandingPlan, n: number): object {
+function landedReview(plan: LandingPlan, n: number): string {
   const date = new Date(plan.from.getTime() + n * plan.stepSeconds * 1000).toISOString();
-  const product = 1 + ((n * 7919) % plan.products);
-  return {
-    id: plan.firstId + n,
-    code: null,
-    display: n % 70 !== 0,
-    user_id: n % 9999,
-    user_code: `member-${n % 9999}`,
-    user_name: 'Kim',
-    message: text,
-    score: 1 + (n % 5),
-    created_at: date,
-    updated_at: date,
-    product_id: product,
-    product_code: `product-${product}`,
-    review_type: n % 4 === 0 ? 'photo' : 'text',
-    images_count: n % 4 === 0 ? 1 : 0,
-    videos_count: 0,
-    videos: [],
-    likes_count: n % 7,
-    plus_likes_count: n % 5,
-    images: [
-      { url: variant('full'), gallery_url: variant('gallery'), thumbnail_url: variant('thumbnail'), width: 1200 },
-    ],
-    comments_count: 0,
-    source: ['brand_mobile', 'brand_pc', 'sms', 'email'][n % 4],
-    options: [],
-    ...{
-      product_options: { size: 'L', colour: 'blue' },
-      order_code: n % 5 < 3 ? `order-${plan.firstOrder + n}` : null,
-    },
-    sub_order_code: null,
-    store_order: false,
-    store_name: null,
-  };
+  const id = 1 + ((n * 7919) % plan.products);
+  const order = n % 5 < 3 ? `order-${plan.firstOrder + n}` : undefined;
+  return reviewOf(n, plan.firstId + n, date, { id, code: `product-${id}` }, order);
 }
 
 /**
@@ -68,12 +35,10 @@ export async function landInTurn(
   const results: Landing[] = places.map(() => ({ reviews: 0, seconds: 0, cpuSeconds: 0 }));
   const turns = [...opened.entries()];
   for (let at = 0; at < pages; at += 20) {
-    const bodies = Array.from({ length: 20 }, (_, page) =>
-      Array.from({ length: pageSize }, (_, n) => reviewOf(plan, (at + page) * pageSize + n)),
-    );
-    const raw = bodies.map((items) => {
-      const rawBody = Buffer.from(JSON.stringify(items));
-      return { rawBody, check: checkPage(items, plausible, rawBody) };
+    const raw = Array.from({ length: 20 }, (_, page) => {
+      const reviews = Array.from({ length: pageSize }, (_, n) => landedReview(plan, (at + page) * pageSize + n));
+      const rawBody = Buffer.from(`[${reviews.join()}]`);
+      return { rawBody, check: checkPage(JSON.parse(rawBody.toString()), plausible, rawBody) };
     });
     // The first of a turn lands right after the pages were made, which costs it a tenth: each place is first as often.
     turns.push(...turns.splice(0, 1));

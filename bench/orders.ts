@@ -14,7 +14,7 @@ import { promisify } from 'node:util';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { query } from '../test/harness/database.ts';
 import type { SlotTimes } from './slot-times.ts';
-import { environmentOf, migrate, secondsOfRun, startStub } from './stage.ts';
+import { environmentOf, main, migrate, runMeasured, secondsOfRun, startStub } from './stage.ts';
 import type { Recorded, StubMessage, StubReply } from './stub-service.ts';
 import { writeTable } from './table.ts';
 
@@ -63,15 +63,11 @@ async function pushAll(
     ...process.env,
     ...environmentOf(warehouseUrl, origin),
     LOG_LEVEL: 'error',
-    PEAK_MEMORY_FILE: join(folder, 'peak-memory'),
     SLOT_TIMES_FILE: join(folder, 'slot-times'),
     SHOP_DATABASE_URL: shop,
     SHOP_SQL_DIR: folder,
   };
-  const loaded = ['report-memory.ts', 'slot-times.ts'].flatMap((file) => ['--import', here(file)]);
-  const command = [...loaded, here('../src/cli/main.ts'), 'sync', 'orders'];
-  await run(process.execPath, command, { env: environment });
-  const maxRssMb = Number(await readFile(environment.PEAK_MEMORY_FILE, 'utf8'));
+  const { maxRssMb } = await runMeasured(['--import', here('slot-times.ts'), main, 'sync', 'orders'], environment);
   const slots = JSON.parse(await readFile(environment.SLOT_TIMES_FILE, 'utf8')) as SlotTimes;
   const reply = await askStub({ kind: 'take' });
   return { seconds: (await secondsOfRun(warehouseUrl)) ?? Number.NaN, maxRssMb, slots, ...reply };

@@ -3,6 +3,7 @@
  * from a date on, in UTC, listed as the spec says. Run as a child with an IPC channel: a message sets what it holds.
  */
 import { createServer } from 'node:http';
+import { reviewOf } from './review-of.ts';
 
 export type StubReviews = {
   count: number;
@@ -78,37 +79,18 @@ const server = createServer((request, response) => {
   const isNewestFirst = url.searchParams.get('date_order_desc') === '1';
   let text = '[';
   for (let n = begin; n < Math.min(begin + limit, total); n += 1) {
-    text += (n > begin ? ',' : '') + reviewOf(isNewestFirst ? to - n : from + n);
+    text += (n > begin ? ',' : '') + shownReview(isNewestFirst ? to - n : from + n);
   }
   return end(`${text}]`);
 });
 
 const dateOf = (n: number) => new Date((first + n * held.stepSeconds) * 1000 + (n % 1000)).toISOString();
 
-/** About 1.4 kB, like the ones that services send. */
-function reviewOf(n: number): string {
-  const date = dateOf(n);
+function shownReview(n: number): string {
   const { products, product, order, firstOrder } = held.codes ?? defaultCodes;
-  return `{"id":${n + 1},"code":null,"display":true,"user_id":${n % 9999},"user_code":"member${n % 9999}","user_name":"Kim","message":"${message}","score":${1 + (n % 5)},"created_at":"${date}","updated_at":"${date}","product_id":${n % products},"product_code":"${product}${n % products}","review_type":"photo","images_count":1,"images":${images},"videos_count":0,"video_urls":[],"videos":[],"likes_count":${n % 7},"plus_likes_count":${n % 5},"comments_count":0,"source":"brand_pc","options":[],"product_options":{"size":"L","colour":"blue"},"order_code":"${order}${firstOrder + n}","sub_order_code":"S${n}","store_order":false,"store_name":null}`;
+  const id = n % products;
+  return reviewOf(n, n + 1, dateOf(n), { id, code: `${product}${id}` }, `${order}${firstOrder + n}`);
 }
-const message = 'It fits well and came the next day; the colour is that of the picture. 만족합니다. '.repeat(5);
-const variant = (name: string) => `https://images.example.com/reviews/2020/01/01/${name}/0123456789abcdef.jpg`;
-const images = JSON.stringify([
-  {
-    url: variant('full'),
-    gallery_url: variant('gallery'),
-    portrait_url: variant('portrait'),
-    thumbnail_url: variant('thumbnail'),
-    width: 1200,
-    height: 900,
-    gallery_width: 600,
-    gallery_height: 450,
-    portrait_width: 300,
-    portrait_height: 400,
-    thumbnail_width: 100,
-    thumbnail_height: 100,
-  },
-]);
 
 /** Sets what the stub holds, and responds with what came since the last message. */
 process.on('message', (message: StubReviews) => {

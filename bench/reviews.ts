@@ -8,14 +8,12 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { query } from '../test/harness/database.ts';
 import type { StubReport, StubReviews } from './review-stub.ts';
-import { connect, openReviewStage } from './stage.ts';
+import { connect, main, openReviewStage, runMeasured } from './stage.ts';
 import { writeTable } from './table.ts';
 
 const run = promisify(execFile);
@@ -51,16 +49,6 @@ async function rowsUpdated(warehouseUrl: string): Promise<number> {
   const sql = `select n_tup_upd::integer as n from pg_stat_user_tables where relname = 'reviews'`;
   const [row] = await query<{ n: number }>(warehouseUrl, sql);
   return row?.n ?? Number.NaN;
-}
-
-const main = join(import.meta.dirname, '..', 'src', 'cli', 'main.ts');
-
-/** The most memory, in MB, that `backfill reviews` takes as a user runs it. */
-async function memoryOfTheCommand(warehouseUrl: string): Promise<number> {
-  const file = join(await mkdtemp(join(tmpdir(), 'review-sync-bench-')), 'peak-memory');
-  const command = ['--import', here('report-memory.ts'), main, 'backfill', 'reviews'];
-  await run(process.execPath, command, { env: { ...environmentOf(warehouseUrl), PEAK_MEMORY_FILE: file } });
-  return Number(await readFile(file, 'utf8'));
 }
 
 /** Seconds from the start of the command to its first committed row. */
@@ -121,7 +109,7 @@ facts.push(['first row, from the start of the command', `${(await firstRow(held)
 for (const count of process.argv.includes('--memory') ? [100_000, 1_000_000] : []) {
   const reviews = { count, stepSeconds: 120, latencyMs: 0 };
   await hold(reviews);
-  const maxRssMb = await memoryOfTheCommand(await newWarehouse());
+  const { maxRssMb } = await runMeasured([main, 'backfill', 'reviews'], environmentOf(await newWarehouse()));
   const label = `${count.toLocaleString('en')} reviews:`;
   facts.push([`${label} peak memory of the command`, `${Math.round(maxRssMb)} MB`, '200 MB']);
   facts.push([`${label} requests a page`, ((await hold(reviews)).requests / (count / 100)).toFixed(3), '1.08']);

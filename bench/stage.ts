@@ -1,11 +1,14 @@
 /** What several benches use: all of it ends with the stack that is given. */
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { loadavg } from 'node:os';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pLimit from 'p-limit';
 import pg from 'pg';
 import { openLog } from '../src/base/log.ts';
+import { packagePath } from '../src/base/package-path.ts';
 import { defaultLimits } from '../src/orders/limits.ts';
 import type { OrderDeps } from '../src/orders/order-deps.ts';
 import { migrateQueue } from '../src/queue/connection.ts';
@@ -55,6 +58,13 @@ export async function startStub<Message extends object, Reply>(opened: AsyncDisp
   return { origin: `http://127.0.0.1:${port}`, ask };
 }
 
+/** Fills a warehouse with reviews and orders: `bi.sql` with these numbers. */
+export const fillingSql = async (reviews: number, products: number, first: string): Promise<string> =>
+  (await readFile(join(import.meta.dirname, 'bi.sql'), 'utf8'))
+    .replaceAll('@reviews', String(reviews))
+    .replaceAll('@products', String(products))
+    .replaceAll('@first', first);
+
 /** What a process of ours that reads the stub into the warehouse has in its environment. */
 export const environmentOf = (warehouseUrl: string, origin: string) => ({
   SHOP_DATABASE_URL: warehouseUrl,
@@ -63,6 +73,20 @@ export const environmentOf = (warehouseUrl: string, origin: string) => ({
   REVIEW_API_CLIENT_ID: 'bench',
   REVIEW_API_CLIENT_SECRET: 'bench',
 });
+
+/** Runs a command line with plain Node. @returns what it wrote to standard output, and the peak of its memory. */
+export async function runMeasured(args: readonly string[], environment: NodeJS.ProcessEnv) {
+  const folder = await mkdtemp(join(tmpdir(), 'review-sync-bench-'));
+  const env = { ...environment, PEAK_MEMORY_FILE: join(folder, 'peak-memory') };
+  const command = ['--import', join(import.meta.dirname, 'report-memory.ts'), ...args];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env });
+  const maxRssMb = Number(await readFile(env.PEAK_MEMORY_FILE, 'utf8'));
+  await rm(folder, { recursive: true });
+  return { stdout, maxRssMb };
+}
+
+/** The command line. */
+export const main = packagePath('src', 'cli', 'main.ts');
 
 /** Makes the tables of a warehouse, and of the queue in it. */
 export async function migrate(url: string): Promise<void> {
