@@ -1,8 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { copyFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { runProgram } from './processes.ts';
 
 /** A shop cannot be tried on this machine. The message says why, and the next step. */
 export class ShopUnavailable extends Error {}
@@ -20,13 +19,10 @@ export async function installShop(folder: string): Promise<void> {
   if (existsSync(installed) && (await readFile(installed, 'utf8')) === (await readFile(lock, 'utf8'))) return;
   console.log(`installing ${folder} (once; some minutes)`);
   // Not `npm ci`: it refuses a lock file that lacks optional packages of other platforms, which not every registry has.
-  const npm = spawn('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [npm.stdout, npm.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text));
-  const [status] = await once(npm, 'close');
+  const { status, output } = await runProgram(
+    ['install', '--no-save', '--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'],
+    { cwd: folder, environment: process.env, program: 'npm' },
+  );
   if (status !== 0) {
     throw new ShopUnavailable(
       `npm install ended with status ${status} in ${folder}:\n${output.slice(-1500)}\n` +

@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-export type Ended = { status: number | null; output: string };
 /** `program`: by default this Node. */
-export type Place = { cwd: string; environment: Record<string, string>; program?: string };
+export type Place = { cwd: string; environment: NodeJS.ProcessEnv; program?: string };
 
 const running = new Set<ChildProcess>();
 // No shop outlives the command that started it.
@@ -19,7 +18,10 @@ export async function outputOf(args: readonly string[], place: Place): Promise<s
 }
 
 /** Runs a program to its end, in nothing but the environment given. */
-export async function runProgram(args: readonly string[], place: Place): Promise<Ended> {
+export async function runProgram(
+  args: readonly string[],
+  place: Place,
+): Promise<{ status: number | null; output: string }> {
   const { child, output } = start(args, place);
   const [status] = await once(child, 'close');
   return { status, output: output() };
@@ -53,10 +55,7 @@ export async function startServer(
   };
 }
 
-function start(
-  args: readonly string[],
-  { cwd, environment, program = process.execPath }: Place,
-): { child: ChildProcess; output(): string } {
+function start(args: readonly string[], { cwd, environment, program = process.execPath }: Place) {
   const child = spawn(program, args, {
     cwd,
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },

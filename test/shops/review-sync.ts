@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
-import pg from 'pg';
 import type { EmbeddedDatabase } from '../../src/sandbox/embedded-postgres/index.ts';
 import { startReferenceService } from '../../src/sandbox/reference-service/index.ts';
 import { openShop } from '../../src/shop/index.ts';
+import { forgetDatabase, queryAgain } from '../harness/database.ts';
 import { aDayPasses, knowProducts, ordersAtService } from '../harness/service-view.ts';
 import { outputOf, runProgram } from './processes.ts';
 import type { Shop } from './shop.ts';
@@ -36,11 +36,10 @@ export async function openReviewSync(name: string, database: EmbeddedDatabase, s
   ];
   const service = await startReferenceService({ databaseUrl: serviceUrl, checkAnswers: true });
   opened.defer(() => service.close());
-  const databaseOf = (connectionString: string) => {
-    const pool = new pg.Pool({ connectionString });
-    opened.defer(() => pool.end());
-    return async <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) =>
-      (await pool.query<Row>(text, values)).rows;
+  const databaseOf = (url: string) => {
+    opened.defer(() => forgetDatabase(url));
+    return <Row extends Record<string, unknown>>(text: string, values?: unknown[]) =>
+      queryAgain<Row>(url, text, values);
   };
   const [warehouse, atService] = [databaseOf(warehouseUrl), databaseOf(serviceUrl)];
   const environment: Record<string, string> = {
