@@ -1,15 +1,14 @@
 import { parseArgs } from 'node:util';
 import type pg from 'pg';
 import { packagePath } from '../src/base/package-path.ts';
-import { pushOrders } from '../src/orders/push/push-orders.ts';
-import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../src/orders/select/changed-orders.ts';
+import { planChangedOrders } from '../src/orders/select/changed-orders.ts';
 import { startEmbeddedDatabase } from '../src/sandbox/embedded-postgres/index.ts';
 import { openShop, type Shop } from '../src/shop/index.ts';
 import { openWarehouse } from '../src/warehouse/index.ts';
 import { migrateWarehouse } from '../src/warehouse/migrate.ts';
 import { advanceCursor } from '../src/warehouse/runs/cursors.ts';
 import { query } from '../test/harness/database.ts';
-import { usualRights } from '../test/harness/sync-orders.ts';
+import { pushChanged, usualRights } from '../test/harness/sync-orders.ts';
 import { growShop, load, median as middle, openOrderDeps, say, startStub } from './stage.ts';
 
 /**
@@ -78,20 +77,7 @@ async function measure(size: number) {
   const now = new Date(rows[0]?.now ?? '').toISOString();
   await advanceCursor(warehouse.db, 'orders', { at: now, readTo: now });
 
-  async function run(shop: Shop): Promise<number> {
-    const options = { lookbackMinutes: 0, batchSize: 50_000, isAnyTime: false };
-    let orders = 0;
-    let batch = await planChangedOrders({ shop, db: warehouse.db }, options);
-    for (;;) {
-      await pushOrders({ ...deps, shop }, batch.codes, usualRights);
-      orders += batch.codes.length;
-      const next = await nextChangedOrders({ shop, db: warehouse.db }, batch.state, options);
-      if (next === undefined) break;
-      batch = next;
-    }
-    await concludeChangedOrders({ shop, db: warehouse.db }, batch.state);
-    return orders;
-  }
+  const run = (shop: Shop) => pushChanged({ ...deps, shop }, usualRights, 0);
 
   const idle = [];
   const kept = [];

@@ -11,11 +11,12 @@ import type { OrderLink } from '../../src/warehouse/orders/order-links.ts';
 export type SyncRun = Partial<OrderDeps> & Partial<PushRights>;
 
 /** One incremental run of orders in this process, without the queue. */
-export async function syncOrdersOnce(app: App, run: SyncRun = {}, lookbackMinutes = 10): Promise<Counts> {
-  const rights = rightsOf(app, run);
-  const { allowRemovals } = rights;
-  const deps = orderDeps(app, run);
-  const options = { lookbackMinutes, batchSize: 50_000, isAnyTime: allowRemovals };
+export const syncOrdersOnce = (app: App, run: SyncRun = {}, lookbackMinutes = 10): Promise<Counts> =>
+  pushChanged(orderDeps(app, run), rightsOf(app, run), lookbackMinutes);
+
+/** The same without an app. */
+export async function pushChanged(deps: OrderDeps, rights: PushRights, lookbackMinutes: number): Promise<Counts> {
+  const options = { lookbackMinutes, batchSize: 50_000, isAnyTime: rights.allowRemovals };
   const counts: Counts[] = [];
   let batch = await planChangedOrders(deps, options);
   for (;;) {

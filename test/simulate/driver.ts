@@ -18,10 +18,10 @@ export type Run = Task & {
   kind: 'run';
   id: string;
   job: AnyRunJob;
-  /** What its row says; undefined until a process has seen the row. */
-  rights: RunRights | undefined;
+  /** What its row says; absent until a process has seen the row. */
+  rights?: RunRights;
   stage: 'new' | 'waiting' | 'ended';
-  state: unknown;
+  state?: unknown;
   steps: Step[];
   /** Steps of the batches before the last one, and how many of them succeeded. */
   before: number;
@@ -30,7 +30,7 @@ export type Run = Task & {
   /** When a process first saw its row; 0: none has. */
   seenMs: number;
   endedMs: number;
-  report: RunReport | undefined;
+  report?: RunReport;
 };
 
 /** What the code that sends a request belongs to: for the oracle. */
@@ -188,16 +188,13 @@ export function createQueue(scheduler: Scheduler) {
         kind: 'run',
         id,
         job: named(jobs, jobName),
-        rights: undefined,
         stage: 'new',
-        state: undefined,
         steps: [],
         before: 0,
         succeeded: 0,
         startedMs: scheduler.now(),
         seenMs: 0,
         endedMs: 0,
-        report: undefined,
       });
       pumpLater(scheduler.random.next() * 10);
     },
