@@ -266,25 +266,25 @@ export async function simulateWorld(
     const isWrite = method !== 'GET' && path !== '/oauth/token';
     const isOfOrders = isSubOrder || path === '/v1/orders';
     const isRefusable = isOfOrders && isWrite && (form.get('code') !== null) !== isSubOrder;
-    const instead = (status: number, body: unknown = { error: 'it fails' }, headers = {}) => {
-      return () => ({ arrivesMs: undefined, answersMs, instead: { status, body, headers } });
+    const instead = (status: number, body: unknown = { error: 'it fails' }, headers = {}): Passage => {
+      return { arrivesMs: undefined, answersMs, instead: { status, body, headers } };
     };
-    const kinds: (readonly [() => Passage, number])[] = [
-      [() => ({ arrivesMs: undefined, answersMs, fails: 'reset' }), 2],
-      [() => ({ arrivesMs, answersMs, fails: 'reset' }), 3],
-      [() => ({ arrivesMs: undefined, answersMs: undefined }), 1],
-      [() => ({ arrivesMs, answersMs: undefined }), 1],
+    const kind = random.weighted<Passage | 'late'>([
+      [{ arrivesMs: undefined, answersMs, fails: 'reset' }, 2],
+      [{ arrivesMs, answersMs, fails: 'reset' }, 3],
+      [{ arrivesMs: undefined, answersMs: undefined }, 1],
+      [{ arrivesMs, answersMs: undefined }, 1],
       [instead(500), 2],
-      [() => ({ arrivesMs, answersMs, instead: { status: 502, body: '<html>bad gateway</html>' } }), 2],
+      [{ ...instead(502, '<html>bad gateway</html>'), arrivesMs }, 2],
       [instead(503, undefined, { 'retry-after': '7' }), 1],
       [instead(429, undefined, { 'retry-after': '3' }), 1],
-      [() => ({ arrivesMs: undefined, answersMs, fails: 'refused' }), 1],
-      [() => ({ arrivesMs: undefined, answersMs: undefined, fails: 'connect timeout' }), 0.5],
+      [{ arrivesMs: undefined, answersMs, fails: 'refused' }, 1],
+      [{ arrivesMs: undefined, answersMs: undefined, fails: 'connect timeout' }, 0.5],
       [instead(200, '<html>please log in</html>'), isWrite ? 1 : 0.3],
       [instead(422), nature.refusals && isRefusable ? 3 : 0],
-      [() => late(process, request), isCreation && nature.lateCreations ? 8 : 0],
-    ];
-    return random.weighted(kinds)();
+      ['late', isCreation && nature.lateCreations ? 8 : 0],
+    ]);
+    return kind === 'late' ? late(process, request) : kind;
   }
 
   /** A creation that brings no response and is carried out minutes later, unless the shop has changed the order. */
