@@ -31,7 +31,7 @@ export const markDeleted = (db: Db, ids: readonly number[], at: Date) => rowsOf(
 /** The reviews that were marked deleted last, since that moment: at most `limit`. */
 export const deletedSince = (db: Db, since: Date, limit: number) =>
   valuesOf<number>(db)`
-    select id from warehouse.reviews where deleted_at >= ${since} order by deleted_at desc limit ${limit}`;
+    select id from warehouse.reviews where deleted_at >= ${since} order by deleted_at desc, id limit ${limit}`;
 
 /** Reviews created in the span (its end left out) that are here and not marked deleted. */
 export const heldIn = (db: Db, span: Span) => absentIn(db, span, new Set());
