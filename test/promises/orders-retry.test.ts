@@ -41,6 +41,7 @@ test('a discarded order stays so until it fails for another reason', async ({ wo
   await discardAll();
   const open = [{ reason: expect.stringContaining('413') }];
   expect(await failing(413)).toMatchObject({ open });
+  expect(await world.warehouse('select from sync.dead_letters where is_discarded')).toEqual([]);
   await discardAll();
   expect(await failing(200)).toMatchObject({ outcome: 'done', open: [] });
   await change(78);

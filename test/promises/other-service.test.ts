@@ -64,6 +64,9 @@ test('what was read of a service without records does not count for the next one
   const categories = `select 'C' as code, 'c' as name, null as parent_code, 'visible' as status`;
   await writeQueries(world.environment.SHOP_SQL_DIR, { categories });
   for (const run of ['sync-reviews', 'sync-catalog']) expect(await world.run(run)).toMatchObject({ outcome: 'done' });
+  // A gap of updates, which a first run does not read.
+  await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
+    values ('updated', now() - interval '2 days', now() - interval '1 day', 'failed', 'it was down')`);
   // Longer ago than a later run reads.
   const at = daysAgo(100);
   const REVIEW_API_BASE_URL = await openOther(
@@ -71,10 +74,9 @@ test('what was read of a service without records does not count for the next one
   );
   const REVIEW_YEARS_FROM = String(at.getFullYear());
   const environment = { ...world.environment, REVIEW_API_BASE_URL, REVIEW_YEARS_FROM };
-  const counts = async (...command: string[]) =>
-    JSON.parse((await runCli([...command, '--json'], environment)).stdout).counts;
-  expect(await counts('sync', 'reviews')).toMatchObject({ inserted: 1 });
-  expect(await counts('sync', 'catalog')).toMatchObject({ categories_pushed: 1 });
+  const run = async (...command: string[]) => JSON.parse((await runCli([...command, '--json'], environment)).stdout);
+  expect(await run('sync', 'reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 1 } });
+  expect(await run('sync', 'catalog')).toMatchObject({ counts: { categories_pushed: 1 } });
 });
 
 test('a run is ended although the service is another one, and the queue is down', async ({ world }) => {

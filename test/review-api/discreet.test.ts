@@ -10,7 +10,8 @@ const body = {
   total_price: '1.00',
   user_code: 'login-77',
   user_name: 'Kim Minji 서준 이나',
-  user_phone: '010-1234-5678',
+  // No pattern recognises it.
+  user_phone: '74-55-21',
   user_email: 'minji@shop.example',
   store_name: '강남점',
 };
@@ -73,7 +74,7 @@ test('no error, log line or wait quotes a token, a secret or a customer', async 
     'minji',
     '서준',
     '이나',
-    '1234-5678',
+    '74-55-21',
     '강남점',
     'parcel-88',
     '서울택배',
