@@ -3,11 +3,15 @@ import { startHere, until } from '../harness/cli.ts';
 import { startProxy } from '../harness/proxy.ts';
 import { noSchedules, worldTest as test } from '../harness/world.ts';
 
-/** A service that counts the tokens it gives out. While it `isBanning`, it refuses everything. */
+/** A service that counts the tokens it gives out. From the sixth order on, while it `isBanning`, it refuses everything. */
 async function banning(target: string) {
-  const service = { isBanning: false, tokens: 0, refused: 0 };
+  const service = { isBanning: false, tokens: 0, orders: 0, refused: 0 };
   const proxy = await startProxy(target, async (call, passOn) => {
     if (call.path === '/oauth/token') service.tokens += 1;
+    if (call.path === '/v1/orders') {
+      service.orders += 1;
+      if (service.orders === 6) service.isBanning = true;
+    }
     if (!service.isBanning) return passOn();
     service.refused += 1;
     return { status: 429, headers: { 'content-type': 'text/html', 'retry-after': '3600' }, text: '<p>Slow down' };
@@ -20,8 +24,6 @@ test('commands share one token; a ban holds all, says until when, and is no fail
   const world = await openWorld({ shop: 'sample', service: { latencyMs: 20 }, environment });
   const service = await world.through(banning);
   const first = startHere(['sync', 'orders'], world.environment);
-  await until(async () => (await world.atService('select from reference_service.orders')).length > 5);
-  service.isBanning = true;
   await first.says('waiting until');
   const isHeld = 'select from sync.service_session where held_until > now()';
   await until(async () => (await world.warehouse(isHeld)).length === 1);
