@@ -176,23 +176,21 @@ export async function openSimulatedDatabase(url: string) {
           const { text, values: parameters = values } = typeof given === 'string' ? { text: given } : given;
           if (isBroken) return reject(brokenConnection());
           const fault = faultOf(text, process);
+          const breakConnection = (when: string) => {
+            isBroken = true;
+            scheduler.tell(`the connection to the warehouse breaks ${when} the statement`, process);
+            reject(brokenConnection());
+          };
           const done = (outcome: Outcome) => {
             if (process.isDead) return;
-            if (fault === 'broken after') {
-              isBroken = true;
-              scheduler.tell('the connection to the warehouse breaks after the statement', process);
-              reject(brokenConnection());
-            } else if ('error' in outcome) reject(outcome.error);
+            if (fault === 'broken after') breakConnection('after');
+            else if ('error' in outcome) reject(outcome.error);
             else resolve(outcome.result);
           };
           const types = this.#options.types;
           const carryOut = async () => {
             scheduler.tell(`sql  ${text.replaceAll(/\s+/g, ' ').trim().slice(0, 90)}`, process);
-            if (fault === 'broken before') {
-              isBroken = true;
-              scheduler.tell('the connection to the warehouse breaks before the statement', process);
-              return reject(brokenConnection());
-            }
+            if (fault === 'broken before') return breakConnection('before');
             await execute(scheduler, session, { text, values: parameters, ...(types && { types }) }, done);
           };
           scheduler.add(statementMs(scheduler), carryOut, process);

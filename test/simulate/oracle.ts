@@ -256,22 +256,21 @@ const isLine = (line: ShopLine, one: Content): boolean =>
   optionsKey(line.options) === optionsKey(one.options);
 
 /** Why something about the order cannot be synced, so that a dead letter is right. */
-function mayFail(code: string, reasons: readonly string[], { shop, service: { habits } }: Facts) {
+function mayFail(code: string, letters: readonly DeadLetter[], { shop, service: { habits } }: Facts) {
   if (habits.refusedOrders.has(code) || habits.failingOrders.has(code)) return 'as a whole';
   // Nobody corrects what left the shop.
   const last = shop.versions.get(code)?.findLast(({ order }) => order !== undefined)?.order;
   if (last?.lines.some((line) => habits.refusedProducts.has(line.productId))) return 'a line';
-  const isKept = (reason: string) => reason.startsWith('the service keeps ');
-  return habits.emptyValues !== 'clear' && reasons.every(isKept) ? 'a value' : undefined;
+  const isKept = ({ reason }: DeadLetter) => reason.startsWith('the service keeps ');
+  return habits.emptyValues !== 'clear' && letters.every(isKept) ? 'a value' : undefined;
 }
 
 /** Whether so many more removals than those of the last day need --allow-removals. */
-const isUsedUp = ({ service, nowMs }: Facts, more: number): boolean =>
-  service.ledger.filter(
-    (one) => (one.kind === 'removed' || one.kind === 'deleted') && one.atMs > nowMs - dayMs - graceMs,
-  ).length +
-    more >
-  50;
+function isUsedUp({ service, nowMs }: Facts, more: number): boolean {
+  const isRemoval = ({ kind }: Entry) => kind === 'removed' || kind === 'deleted';
+  const lately = service.ledger.filter((one) => isRemoval(one) && one.atMs > nowMs - dayMs - graceMs);
+  return lately.length + more > 50;
+}
 
 /** Promises 1 to 4 and 8: after a run of orders that ended with nothing to report, both ends are the same. */
 export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: boolean }): Findings {
@@ -285,11 +284,7 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     const wrong = (text: string) => findings.push(`order ${code}: ${text}`);
     const mayBeHeld = (removals: number) => !isSettled || isEmptied || isUsedUp(facts, removals);
     const heldForNothing = 'a removal is held back, and the allowance of the day is not used up';
-    const failing = mayFail(
-      code,
-      letters.map(({ reason }) => reason),
-      facts,
-    );
+    const failing = mayFail(code, letters, facts);
     if (letters.length > 0 && !failing && !held && isSettled)
       wrong(`is a dead letter although nothing is wrong with it: ${letters[0]?.reason}`);
     const copies = [...service.orders.values()].filter((one) => one.code === code);
