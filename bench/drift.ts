@@ -4,10 +4,7 @@
  *
  *   npm run bench:drift
  */
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { median, openReviewStage, say } from './stage.ts';
+import { median, openReviewStage, runExport, say } from './stage.ts';
 
 await using opened = new AsyncDisposableStack();
 const stage = await openReviewStage(opened);
@@ -16,9 +13,8 @@ const [counting, without]: [number[], number[]] = [[], []];
 async function exportAll(times: number[]): Promise<void> {
   await stage.hold({ count: 100_000, stepSeconds: 600, latencyMs: 0 });
   const leftOut = times === without ? { BENCH_WITHOUT_DRIFT: '1' } : {};
-  const env = { ...process.env, ...stage.environmentOf(await stage.newWarehouse()), ...leftOut };
-  const { stdout } = await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'export-all.ts')], { env });
-  times.push((JSON.parse(stdout) as { cpuSeconds: number }).cpuSeconds);
+  const environment = stage.environmentOf(await stage.newWarehouse());
+  times.push((await runExport({ ...environment, ...leftOut })).cpuSeconds);
 }
 
 for (let turn = 0; turn < 7; turn += 1)

@@ -13,11 +13,9 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { query } from '../test/harness/database.ts';
 import type { StubReport, StubReviews } from './review-stub.ts';
-import { connect, main, openReviewStage, runMeasured } from './stage.ts';
+import { connect, main, openReviewStage, runExport, runMeasured } from './stage.ts';
 import { writeTable } from './table.ts';
 
-const run = promisify(execFile);
-const here = (file: string) => join(import.meta.dirname, file);
 await using opened = new AsyncDisposableStack();
 const stage = await openReviewStage(opened);
 const { origin, hold, newWarehouse } = stage;
@@ -27,21 +25,15 @@ type Ours = StubReport & { seconds: number; maxRssMb: number };
 
 async function ours(warehouseUrl: string, reviews: StubReviews): Promise<Ours> {
   await hold(reviews);
-  const { stdout } = await run(process.execPath, [here('export-all.ts')], { env: environmentOf(warehouseUrl) });
-  return { ...(JSON.parse(stdout) as Pick<Ours, 'seconds' | 'maxRssMb'>), ...(await hold(reviews)) };
+  return { ...(await runExport(stage.environmentOf(warehouseUrl))), ...(await hold(reviews)) };
 }
 
 async function loop(mode: 'ceiling' | 'ahead' | 'simple' | 'careful', reviews: StubReviews): Promise<number> {
   await hold(reviews);
-  const args = [
-    here('export-loops.ts'),
-    mode,
-    origin,
-    await newWarehouse(),
-    String(reviews.count),
-    String(reviews.stepSeconds),
-  ];
-  const { stdout } = await run(process.execPath, args);
+  const file = join(import.meta.dirname, 'export-loops.ts');
+  const { count, stepSeconds } = reviews;
+  const args = [file, mode, origin, await newWarehouse(), String(count), String(stepSeconds)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
   return (JSON.parse(stdout) as { seconds: number }).seconds;
 }
 

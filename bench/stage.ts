@@ -58,6 +58,13 @@ export async function startStub<Message extends object, Reply>(opened: AsyncDisp
   return { origin: `http://127.0.0.1:${port}`, ask };
 }
 
+/** Exports all reviews in a process of its own, see export-all.ts. */
+export async function runExport(environment: NodeJS.ProcessEnv) {
+  const args = [join(import.meta.dirname, 'export-all.ts')];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...environment } });
+  return JSON.parse(stdout) as { seconds: number; maxRssMb: number; cpuSeconds: number };
+}
+
 /** Fills a warehouse with reviews and orders: `bi.sql` with these numbers. */
 export const fillingSql = async (reviews: number, products: number, first: string): Promise<string> =>
   (await readFile(join(import.meta.dirname, 'bi.sql'), 'utf8'))

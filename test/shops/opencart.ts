@@ -13,7 +13,7 @@ const states = { processing: 2, shipped: 3, complete: 5, cancelled: 7 };
  * @param folder `upload` of its source.
  */
 export async function startOpencart(folder: string): Promise<[Shop, Step[]]> {
-  const shop = await openPhpShop(folder, 'America/New_York');
+  const shop = await openPhpShop(folder);
   const { root, port, php, rows } = shop;
   for (const file of ['config.php', 'admin/config.php']) await writeFile(join(root, file), '');
   const { hostname, port: databasePort, username, password, pathname } = new URL(shop.database.url);

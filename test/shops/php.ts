@@ -20,18 +20,17 @@ export const formOf = (text: string): Record<string, string> => Object.fromEntri
 export type PhpShop = Awaited<ReturnType<typeof openPhpShop>>;
 
 /**
- * Copies a shop's source and starts a database for it.
+ * Copies a shop's source and starts a database for it, in another zone than the shop's.
  *
  * @param folder the one that holds `index.php`; from the environment, since a source is brought by the person who runs the test.
- * @param timeZone of the database server.
  * @throws ShopUnavailable where there is no PHP or no MariaDB.
  */
-export async function openPhpShop(folder: string, timeZone: string) {
+export async function openPhpShop(folder: string) {
   await using opened = new AsyncDisposableStack();
   const root = await mkdtemp(join(tmpdir(), 'review-sync-php-'));
   opened.defer(() => rm(root, { recursive: true, force: true }));
   await cp(folder, root, { recursive: true });
-  const database = await startMariadb('shop', timeZone);
+  const database = await startMariadb('shop', 'America/New_York');
   opened.defer(() => database.close());
   const connection = await mysql.createConnection({ uri: database.url, dateStrings: true });
   opened.defer(() => connection.end());

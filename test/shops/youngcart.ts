@@ -10,7 +10,7 @@ import { openLife, type Shop, type ShopLine, type ShopOrder, type Step } from '.
  * @param folder of its source, the one that holds `shop.config.php`.
  */
 export async function startYoungcart(folder: string): Promise<[Shop, Step[]]> {
-  const shop = await openPhpShop(folder, 'America/New_York');
+  const shop = await openPhpShop(folder);
   const { rows } = shop;
   await mkdir(join(shop.root, 'data'), { recursive: true });
   await shop.serve();
