@@ -248,6 +248,8 @@ test('an order carries its customer’s grade, also one that is made again or re
   };
   // The order is pushed before its grade is known, and gets it afterwards.
   expect(await pushed()).toEqual([{ name: null }]);
+  const stdout = expect.stringContaining('1 order with lines or a grade that wait');
+  expect(await world.cli('verify', 'orders')).toMatchObject({ status: 0, stdout });
   expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await pushed()).toEqual([{ name: 'Gold' }]);
   // The grade is deleted at the service.

@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { backfillReviews } from '../../jobs/backfill-reviews.ts';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
 import { syncCatalog } from '../../jobs/sync-catalog.ts';
@@ -136,7 +136,10 @@ test('a command joins the open run of its key, unless that is of another zone', 
   const elsewhere = { ...app, config: { ...app.config, api: { ...api, timeZone: 'UTC' } } };
   const request = { job: backfillReviews, key: 'all days' };
   const { id } = await startRun(app, request);
+  const added = vi.spyOn(app.queues, 'add');
   expect(await startRun(app, request)).toEqual({ id, joined: true });
+  // Nothing is left in the queue of the run that it would have begun.
+  expect(await app.queues.isAlive(added.mock.lastCall?.[1] ?? id)).toBe(false);
   await expect(startRun(elsewhere, request)).rejects.toThrow('REVIEW_API_TIME_ZONE is UTC here');
 });
 
