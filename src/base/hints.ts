@@ -8,7 +8,11 @@ const nameAuthority =
  * `{address}` in a hint stands for the variable that holds the address.
  */
 const known: readonly [pattern: RegExp, what: string | undefined, hint: string][] = [
-  [/^CERT_HAS_EXPIRED/, 'the certificate of the server has expired', 'renew it, or set the clock of this machine'],
+  [
+    /^CERT_HAS_EXPIRED/,
+    'the certificate of the server has expired',
+    'let its owner renew it; or set the clock of this machine',
+  ],
   [
     /^ERR_TLS_CERT_ALTNAME_INVALID/,
     'the certificate of the server is for another host name',
