@@ -116,8 +116,8 @@ const againHint = 'Run this again: it goes on with what is missing.';
 /** Every file that the export has, had or may have: one a table, or one for each month that warehouse or folder know. */
 async function planFiles(dir: string, { views, timeZone, months }: BiSnapshot, before: Manifest | undefined) {
   const planned: PlannedFile[] = [];
+  const names = new Set([...months.keys(), ...(before ? monthsOf(before) : [])]);
   for (const table of exportedTables) {
-    const names = new Set([...months.keys(), ...(before ? monthsOf(before, table.name) : [])]);
     for (const month of table.by ? [...names].sort() : [null]) {
       const parts = [views.get(table.name)?.definition, timeZone, months.get(month ?? '')];
       const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);

@@ -27,8 +27,7 @@ export type Manifest = {
 };
 
 /** Paths of an export. */
-const ownPath =
-  /^(?<table>[a-z_]+)\/(month=(?<month>\d{4,6}-(0[1-9]|1[0-2])( BC)?|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
+const ownPath = /^[a-z_]+\/(month=(?<month>\d{4,6}-(0[1-9]|1[0-2])( BC)?|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
 
 /** As Hive names the partition of null. */
 const noMonth = '__HIVE_DEFAULT_PARTITION__';
@@ -37,10 +36,10 @@ const noMonth = '__HIVE_DEFAULT_PARTITION__';
 export const pathOf = (table: string, month: string | null) =>
   month === null ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
 
-/** Months for which the folder has a file of the table. Skips other paths: somebody may have changed the manifest. */
-export function monthsOf({ files }: Manifest, table: string): string[] {
+/** The months for which the folder has a file. Paths of others, in a manifest that somebody has changed, are none. */
+export function monthsOf({ files }: Manifest): string[] {
   const found = Object.keys(files).map((path) => ownPath.exec(path)?.groups);
-  return found.flatMap((path) => (path?.table === table && path.month ? [path.month.replace(noMonth, '')] : []));
+  return found.flatMap((path) => (path?.month ? [path.month.replace(noMonth, '')] : []));
 }
 
 const manifestPath = (dir: string) => join(dir, 'manifest.json');
