@@ -64,6 +64,8 @@ test('what was read of a service without records does not count for the next one
   const categories = `select 'C' as code, 'c' as name, null as parent_code, 'visible' as status`;
   await writeQueries(world.environment.SHOP_SQL_DIR, { categories });
   for (const run of ['sync-reviews', 'sync-catalog']) expect(await world.run(run)).toMatchObject({ outcome: 'done' });
+  await world.warehouse(`${learned};
+    insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('G', 1, '')`);
   // A gap of updates, which a first run does not read.
   await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
     values ('updated', now() - interval '2 days', now() - interval '1 day', 'failed', 'it was down')`);
@@ -77,6 +79,10 @@ test('what was read of a service without records does not count for the next one
   const run = async (...command: string[]) => JSON.parse((await runCli([...command, '--json'], environment)).stdout);
   expect(await run('sync', 'reviews')).toMatchObject({ outcome: 'done', counts: { inserted: 1 } });
   expect(await run('sync', 'catalog')).toMatchObject({ counts: { categories_pushed: 1 } });
+  const left = `select (select count(*)::integer from sync.product_links) as products,
+    (select count(*)::integer from sync.user_grade_links) as grades,
+    (select count(distinct run_id)::integer from sync.export_windows) as runs`;
+  expect(await world.warehouse(left)).toEqual([{ products: 0, grades: 0, runs: 1 }]);
 });
 
 test('a run is ended although the service is another one, and the queue is down', async ({ world }) => {
