@@ -8,15 +8,15 @@
 -- A statement of its own reads the order's lines: this one may wait for another process's row, and would then still
 -- show the lines as they were before that process committed.
 insert into sync.order_links as l (order_code, contact, ordered_at, lease_owner, lease_expires_at)
-select distinct on (code) code,
-  case when "isForGood" then contact else coalesce((select contact from sync.order_links where order_code = code), contact) end,
-  "orderedAt", token, clock_timestamp() + $2 * interval '1 millisecond'
-from jsonb_to_recordset($1::jsonb)
-  as w (code text collate "C", token text, contact text, "isForGood" boolean, "orderedAt" timestamptz)
+select distinct on (code) code, contact, "orderedAt", token, clock_timestamp() + $2 * interval '1 millisecond'
+from jsonb_to_recordset($1::jsonb) as w (code text collate "C", token text, contact text, "orderedAt" timestamptz)
 order by code
 on conflict (order_code) do update
 set lease_owner = excluded.lease_owner, lease_expires_at = excluded.lease_expires_at,
-  contact = case when l.contact is null or (l.contact = 'allowed' and l.pushed_at is null) then excluded.contact else l.contact end,
+  contact = case
+    when l.contact = 'allowed' and l.pushed_at is null
+      and $1::jsonb @> jsonb_build_array(jsonb_build_object('code', l.order_code, 'isForGood', true)) then 'withheld'
+    else coalesce(l.contact, excluded.contact) end,
   ordered_at = coalesce(l.ordered_at, excluded.ordered_at),
   fingerprint = case when l.lease_owner is null then l.fingerprint end,
   due_at = case when l.lease_owner is null then l.due_at else clock_timestamp() end
