@@ -24,6 +24,12 @@ followed as (
   from zone left join joined on joined.span @> cursor
   where cursor is not null
 ),
+said as (
+  select tstzrange(since, greatest(since, read_to), '[]') as span from followed
+  union all
+  select tstzrange(last_review_created_at, captured_at, '(]')
+  from warehouse.review_overview where last_review_created_at <= captured_at
+),
 gaps as (
   select coalesce(range_agg(tstzrange(start_at, end_at)), '{}') as unread from sync.open_gaps
 ),
@@ -32,14 +38,7 @@ spans as (
   from (
     select tstzrange(start_at, end_at + interval '1 second') as span from sync.export_windows where axis = 'created'
     union all
-    select unnest(range_agg(said.span) - unread)
-    from (
-      select tstzrange(since, greatest(since, read_to), '[]') as span from followed
-      union all
-      select tstzrange(last_review_created_at, captured_at, '(]')
-      from warehouse.review_overview where last_review_created_at <= captured_at
-    ) as said cross join gaps
-    group by unread
+    select unnest((select range_agg(span) from said) - (select unread from gaps))
   ) as known
 ),
 bounds as (
