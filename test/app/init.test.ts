@@ -97,6 +97,8 @@ test.each<[date: string | null, zone: string, said: RegExp]>([
   [null, 'UTC', /^warning: .* no offset/],
   ['odd', 'UTC', /^warning/],
   ['2026-01-01T12:00:00', 'UTC', /^warning/],
+  ['2026-01-01 12:00:00 +0900', 'Asia/Seoul', /^ok/],
+  ['2026-01-01T12:00:00+09', 'UTC', /^fault/],
 ])('a review of %s shows whether %s is the zone of the service', (date, zone, said) => {
   const { level, what } = checkZone(date, zone);
   expect(`${level}: ${what}`).toMatch(said);

@@ -52,10 +52,10 @@ function checkClock({ serviceNow }: ReviewOverview, now: Date): Finding {
 
 /** Whether a timestamp of the service has the offset of REVIEW_API_TIME_ZONE. */
 export function checkZone(timestamp: string | null, timeZone: string): Finding {
-  const shown = /([+-]\d\d:\d\d|Z)$/.exec(timestamp ?? '')?.[1]?.replace('Z', '+00:00');
   const at = parseInstant(timestamp);
-  if (shown === undefined || at === undefined)
-    return warning('its timestamps have no offset', 'ask the service’s makers');
+  if (at === undefined) return warning('its timestamps have no offset', 'ask the service’s makers');
+  const [, hours = '+00', minutes = '00'] = /([+-]\d\d):?(\d\d)?$/.exec(timestamp ?? '') ?? [];
+  const shown = `${hours}:${minutes}`;
   const then = offsetOf(at, timeZone);
   if (shown === then) return ok(`its timestamps have the offset of ${timeZone}`);
   const what = `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
