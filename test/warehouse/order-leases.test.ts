@@ -100,6 +100,10 @@ test('the first push decides about contact for good', async () => {
   }
   await store.record(await taken('O4', 'allowed'), emptyPush);
   expect((await taken('O4', 'withheld', true)).link.contact).toBe('allowed');
+  // Also if a sync asks for the order in the same statement, and gets it.
+  await store.release(await taken('O5'), { isBrokenOff: true });
+  const both = await Promise.all([store.lease(wanted('O5')), store.lease(wanted('O5', 'withheld', true))]);
+  expect(both.flatMap((one) => ('link' in one ? [one.link.contact] : []))).toEqual(['withheld']);
   // One that was given back before anything was sent has decided nothing.
   for (const contact of ['withheld', 'allowed'] as const) {
     const leased = await taken('O2', contact);

@@ -41,9 +41,9 @@ export type LeasedOrder = Readonly<{
 };
 
 /**
- * The order to lease. Its contact decision and date are written down if no push of it has begun before. `isForGood`: the
- * decision also takes the place of `allowed` if no push is recorded. `readAt`: the warehouse's clock just before the order was
- * read from the shop.
+ * The order to lease. Its contact decision and date are written down if no push of it has begun before. `isForGood`: contact
+ * that was allowed is withheld, too, if no push is recorded. `readAt`: the warehouse's clock just before the order was read
+ * from the shop.
  */
 type WantedLease = {
   code: string;
