@@ -137,7 +137,7 @@ async function readQueue(queues: Queues | Error | undefined, url: string, open: 
 const stepsLeft = (progress: RunProgress | undefined): number | undefined =>
   progress?.planned === undefined ? undefined : progress.planned - progress.ended;
 
-/** How far a flow has come. `schedules`: an empty pattern is none. */
+/** How far a flow has come. `schedules`: an empty pattern is no schedule. */
 export function flowOf(
   flow: Flow,
   cursor: Cursor | undefined,

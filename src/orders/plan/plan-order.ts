@@ -356,7 +356,7 @@ export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: Order
 
 const personal = ['user_email', 'user_phone', 'user_name', 'username', 'phone'];
 
-/** Of a field with the customer's name, e-mail address or phone number, shows only whether it has a value (promise 9). */
+/** Shows only whether a field with the customer's name, e-mail address or phone number has a value (promise 9). */
 export const masked = <T>(field: string, value: T) => (personal.includes(field) && value ? 'a value' : value);
 
 export const withoutPersonalData = (difference: OrderDifference): OrderDifference => ({

@@ -50,7 +50,7 @@ export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 export type Run = {
   id: string;
   job: string;
-  /** Of a backfill: `backfill-reviews_2024-01-01_last`. The next one of the same key continues or replaces it. */
+  /** A backfill has a key, such as `backfill-reviews_2024-01-01_last`. The next backfill of that key continues or replaces it. */
   key: string | null;
   startedBy: 'schedule' | 'command';
   /** By the clock of the warehouse, as `finishedAt`. */
@@ -175,7 +175,7 @@ export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   return [...open, ...(await runsWhere(db, sql`"finishedAt" is not null order by "startedAt" desc limit ${rest}`))];
 }
 
-/** The newest run of each job that has ended, however long ago. One that somebody stopped says nothing, and is left out. */
+/** The newest run of each job that has ended, however long ago. A run that somebody stopped says nothing, and is left out. */
 export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ended')).map(asRun);
 
 /** A run of the job that exists for this reason: one that has not ended, else the newest, however it ended. */
