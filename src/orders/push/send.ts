@@ -114,22 +114,33 @@ const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.
  * @param before what the service showed when the requests were planned.
  * @returns `shown` undefined: every request about a line has a certain outcome, and nothing more is to be planned.
  */
-export function learn(planned: PlannedRequests, before: Shown, results: readonly Result[]): Known<Shown | undefined> {
+export function learn(planned: PlannedRequests, before: Shown, results: readonly Result[]) {
   let { memory } = planned;
   let shown = before;
-  for (const result of results) if (!isOfLine(result)) ({ memory, shown } = learnOfOrder(memory, shown, result));
-  const { doubts, ...ofLines } = learnOfLines(memory, results.filter(isOfLine));
-  memory = { ...memory, ...ofLines };
+  const doubts: PushFailure[] = [];
+  for (const result of results) {
+    if (!isOfLine(result)) {
+      ({ memory, shown } = learnOfOrder(memory, shown, result));
+      continue;
+    }
+    const { sent, request } = result;
+    const { lineCode } = request;
+    const lines = memory.lines.flatMap((link) => (link.lineCode === lineCode ? linksAfter(link, result) : link));
+    memory = { ...memory, lines };
+    if (sent.kind === 'failed')
+      memory = { ...memory, failures: [...memory.failures, { lineCode, ...failureOf(sent) }] };
+    else if (sent.kind !== 'done') doubts.push({ lineCode, ...failureOf(sent) });
+  }
   if (doubts.length > 0 && memory.looks < looksAtMost && memory.stop === undefined)
-    return { memory: { ...memory, looks: memory.looks + 1 }, shown: 'unknown' };
+    return { memory: { ...memory, looks: memory.looks + 1 }, shown: 'unknown' as const };
   memory = { ...memory, failures: [...memory.failures, ...doubts] };
   const last = results.at(-1);
   return { memory, shown: last && !isOfLine(last) ? shown : undefined };
 }
 
-type Known<Seen> = { memory: OrderMemory; shown: Seen };
+type Known = { memory: OrderMemory; shown: Shown };
 
-function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Exclude<Result, LineResult>): Known<Shown> {
+function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Exclude<Result, LineResult>): Known {
   switch (request.kind) {
     case 'find':
       if (sent.kind === 'done') return { memory, shown: sent.value as OrderDetail };
@@ -160,32 +171,16 @@ function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Excl
   }
 }
 
-function learnOfLines(memory: OrderMemory, results: readonly LineResult[]) {
-  const links = new Map(memory.lines.map((link) => [link.lineCode, link]));
-  const failures = [...memory.failures];
-  const doubts: PushFailure[] = [];
-  for (const result of results) {
-    const { request, sent } = result;
-    const { lineCode } = request;
-    const link = links.get(lineCode);
-    const after = link && linkAfter(link, result);
-    if (after) links.set(lineCode, after);
-    else links.delete(lineCode);
-    if (sent.kind !== 'done') (sent.kind === 'failed' ? failures : doubts).push({ lineCode, ...failureOf(sent) });
-  }
-  return { lines: [...links.values()], failures, doubts };
-}
-
-/** What is remembered of the line after the request; undefined: nothing. */
-function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | undefined {
+/** What is remembered of the line after the request; none: nothing. */
+function linksAfter(link: LineLink, { request, sent }: LineResult): LineLink | [] {
   const isDone = sent.kind === 'done';
   switch (request.kind) {
     case 'change':
       if (isDone) return { ...link, content: request.content };
       // The sub-order is gone: the next look creates it again. A sub-order that the order shows all the same is looked at first.
-      return sent.kind === 'absent' && request.isHidden ? undefined : link;
+      return sent.kind === 'absent' && request.isHidden ? [] : link;
     case 'remove':
-      return isDone && link.subOrderId === request.subOrderId ? undefined : link;
+      return isDone && link.subOrderId === request.subOrderId ? [] : link;
     case 'create': {
       if (isDone) {
         const { id } = sent.value as { id: number };
@@ -194,7 +189,7 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
       }
       // A refused creation created nothing: no sub-order that appears later is this line's, unless an earlier request
       // made it.
-      return sent.kind === 'failed' && sent.failure === 'permanent' && !request.isSentAgain ? undefined : link;
+      return sent.kind === 'failed' && sent.failure === 'permanent' && !request.isSentAgain ? [] : link;
     }
     default:
       return request satisfies never;
