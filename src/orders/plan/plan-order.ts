@@ -11,6 +11,7 @@ import {
 import { alikeFault, contactStopped, type DesiredOrder, requestBody } from './desired-order.ts';
 import { asShown, isNeverPushed, mayHaveContact, type OrderMemory, type Shown, sentBefore } from './order-memory.ts';
 import {
+  differencesOfShop,
   type FieldDifference,
   fieldDifference,
   isSameSecond,
@@ -297,11 +298,7 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDif
   return matched.some((line) => line.isHidden || isShownDifferent(line.fields));
 }
 
-/**
- * The fields in which both ends differ, of those that the detail of an order shows (docs/interface.md). A field of which the
- * shop says nothing does not count: its query does not select the column, and review-sync never sent it. Another integration
- * may have written it, and it stays.
- */
+/** The fields in which both ends differ, of those that the detail of an order shows (docs/interface.md). */
 function fieldsOfShop(
   order: DesiredOrder,
   shown: OrderDetail,
@@ -318,7 +315,7 @@ function fieldsOfShop(
     const isSame = () => isSameText(reachedBy(field, theirs), reachedBy(field, ours));
     return expected.includes(field) ? fieldDifference(field, ours, unmasked(theirs), isSame) : undefined;
   };
-  const all: (FieldDifference | undefined)[] = [
+  const all = [
     fieldDifference('code', body.code, shown.code, (theirs, ours) => isSameCode(theirs ?? '', ours ?? '')),
     fieldDifference('created_at', body.created_at, shown.created_at ?? undefined, isSameSecond),
     moneyDifference('total_price', body.total_price, shown.total_price, unit),
@@ -326,8 +323,7 @@ function fieldsOfShop(
     fieldDifference('user_name', body.user_name, nameOf(body, shown)),
     ...contactFields.map(contact),
   ];
-  const isOfShop = (field: string) => field in raw.order || sent.includes(field);
-  return all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
+  return differencesOfShop(all, (field) => field in raw.order || sent.includes(field));
 }
 
 /** Contact as the service shows it; undefined: the response lacks it. */

@@ -100,6 +100,15 @@ export function fieldDifference(
   return isSame(service, shop) ? undefined : { field, shop, service, isShown: true };
 }
 
+/**
+ * Those that count: if the shop says nothing of a field, since no query selects its column and no value of it was sent, another
+ * integration may have written the value that the service shows, and it stays.
+ */
+export const differencesOfShop = (
+  all: readonly (FieldDifference | undefined)[],
+  isOfShop: (field: string) => boolean,
+) => all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
+
 /** The same for an amount of money. @param theirs null: the service does not show it. */
 export const moneyDifference = (field: string, ours: string, theirs: MoneyAmount | null, unit: MoneyUnit) =>
   fieldDifference(field, ours, theirs ? `${theirs.cents} cents of ${theirs.currency_iso}` : undefined, () =>
