@@ -128,6 +128,8 @@ a price that changed alone moves no line
   11:s 12:s$99 | 1:s$99 2:s$99 | 1:s=11 2:s$99=12 | change 11: price
 or with a product that was registered again meanwhile
   11:s 12:p2* | 1:p9#P | 1:s=11 2:p2#P=12 | 1 gets 12 ours; remove 11
+a cent that a float loses is no change; one that the shop changes is
+  11:s$19.98 12:p2$19.98 | 1:s$19.99 2:p2$19.99 | 1:s$19.99=11 2:p2$19.98=12 | change 12: price
 a line that got another product keeps its own sub-order, whatever else there is
   13:p2 12:m 11:s | 1:p2 2:p3 | 1:s=11 2:m=12 | change 11: product_id, product_options; change 12: product_id, product_options; keep 13 foreign
 codes move with their products, though one of them is not shown
@@ -196,7 +198,7 @@ another line may take the copy, which is ours then; what was changed is foreign
 `;
 
 function contentOf(text: string): Content {
-  const [, product = '', price = '10', code] = /^(\w+)(?:\$(\d+))?(?:#(\w+))?$/.exec(text) ?? [];
+  const [, product = '', price = '10', code] = /^(\w+)(?:\$([\d.]+))?(?:#(\w+))?$/.exec(text) ?? [];
   const product_options = product.length === 1 ? { size: product.toUpperCase() } : {};
   const product_id = product.startsWith('p') && product !== 'plain' ? Number(product.slice(1)) : 1;
   return { product_id, price, product_options, ...(code && { product_code: code }) };

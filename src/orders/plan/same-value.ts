@@ -66,22 +66,22 @@ export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount 
   return votes.length === 0 ? undefined : units.toSorted((a, b) => count(b) - count(a))[0];
 }
 
-/** Whether the service shows the amount. */
-export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit): boolean =>
-  shown !== null && centsAs(amount, unit).includes(BigInt(shown.cents));
+/** Whether the service shows the amount, which it was sent (`isSent`) or not. */
+export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit, isSent = true): boolean =>
+  shown !== null && centsAs(amount, unit, isSent).includes(BigInt(shown.cents));
 
 /**
- * The `cents` by which the service may show an amount in decimal text. Between two cents a service may round to either, since
- * it reads the amount as a float. A float would lose a cent here.
+ * The `cents` by which the service may show an amount in decimal text. It reads the amount as a float: between two cents it may
+ * round to either, and it may cut the 1998.9999999999998 that a float makes of 19.99. A float would lose a cent here.
  */
-export function centsAs(amount: string, unit: MoneyUnit): bigint[] {
-  if (unit === undefined) return [...new Set(units.flatMap((one) => centsAs(amount, one)))];
+export function centsAs(amount: string, unit: MoneyUnit, isSent = true): bigint[] {
+  if (unit === undefined) return units.flatMap((one) => centsAs(amount, one, isSent));
   const isNegative = amount.startsWith('-');
   const [whole = '0', fraction = ''] = amount.replace('-', '').split('.');
   const digits = String(unit).length - 1;
   const cents = BigInt(whole + fraction.slice(0, digits).padEnd(digits, '0'));
-  const isBetween = /[1-9]/.test(fraction.slice(digits));
-  return (isBetween ? [cents, cents + 1n] : [cents]).map((one) => (isNegative ? -one : one));
+  const cut = isSent ? BigInt(Math.trunc(Math.abs(Number(amount)) * unit)) : cents;
+  return [cents, /[1-9]/.test(fraction.slice(digits)) ? cents + 1n : cut].map((one) => (isNegative ? -one : one));
 }
 
 /** A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody knows. */
@@ -110,7 +110,7 @@ export const differencesOfShop = (
 ) => all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 
 /** The same for an amount of money. @param theirs null: the service does not show it. */
-export const moneyDifference = (field: string, ours: string, theirs: MoneyAmount | null, unit: MoneyUnit) =>
-  fieldDifference(field, ours, theirs ? `${theirs.cents} cents of ${theirs.currency_iso}` : undefined, () =>
-    isShownAs(theirs, ours, unit),
-  );
+export function moneyDifference(field: string, ours: string, theirs: MoneyAmount | null, unit: MoneyUnit, sent = ours) {
+  const isSame = () => isShownAs(theirs, ours, unit, Number(sent) === Number(ours));
+  return fieldDifference(field, ours, theirs ? `${theirs.cents} cents of ${theirs.currency_iso}` : undefined, isSame);
+}

@@ -292,7 +292,7 @@ function lineDifferences(
     product === undefined || keepsProduct
       ? undefined
       : fieldDifference('product_id', String(ours.product_id), String(product)),
-    moneyDifference('price', ours.price, theirs.price, unit),
+    moneyDifference('price', ours.price, theirs.price, unit, found.link?.content.price),
     // If the shop has no status, the service shows one of its own.
     ours.status ? text('status', ours.status, theirs.status) : undefined,
     fieldDifference('delivery_started_at', ours.delivery_started_at, theirs.delivery_started_at, isSameSecond),
