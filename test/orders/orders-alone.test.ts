@@ -106,22 +106,27 @@ test('a dead letter closes when its value goes back, its row or its order is del
   expect(await world.warehouse('select from sync.order_links where waiting_lines is not null')).toEqual([]);
 });
 
-/** The shop cancels each statement that reads this order. */
-const cancelling = (code: string) => `
+/** The shop cancels each statement that reads one of these orders. */
+const cancelling = (...codes: string[]) => `
   create or replace function cancelled(code text) returns text stable language plpgsql as $$ begin
-    if code = '${code}' then raise 'canceling statement due to conflict with recovery' using errcode = '40001'; end if;
+    if code = any('{${codes}}') then
+      raise 'canceling statement due to conflict with recovery' using errcode = case code when 'O18' then '40P01' else '40001' end;
+    end if;
     return 'Kim'; end $$`;
 
 test('an order on which the shop’s standby cancels every statement stops only itself', async ({ openWorld }) => {
   const orders = 'select o.*, cancelled(code) as user_name from o';
   const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries({ orders }) } });
-  await world.shop(cancelling('O17'));
+  await world.shop(cancelling('O17', 'O18'));
   await world.place(...Array.from({ length: 20 }, (_, n) => order(`O${n}`)));
-  expect(await world.sync()).toMatchObject({ orders_pushed: 19, orders_failed: 1 });
+  expect(await world.sync()).toMatchObject({ orders_pushed: 18, orders_failed: 2 });
   const reason = expect.stringMatching(/conflict with recovery.*hot_standby_feedback/);
-  expect(await world.openDeadLetters()).toMatchObject([{ key: 'O17', reason }]);
-  await world.shop(cancelling('none'));
-  expect(await world.sync()).toMatchObject({ orders_pushed: 1 });
+  expect(await world.openDeadLetters()).toMatchObject([
+    { key: 'O17', reason },
+    { key: 'O18', reason },
+  ]);
+  await world.shop(cancelling());
+  expect(await world.sync()).toMatchObject({ orders_pushed: 2 });
   expect(await world.openDeadLetters()).toEqual([]);
   // A pushed order that cannot be read is not gone from the shop.
   await world.shop(cancelling('O17'));

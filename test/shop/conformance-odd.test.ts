@@ -130,6 +130,8 @@ describe.each(shopServers)('$name', (server) => {
             if code = 'B' then raise exception using errcode = 'data_corrupted'; end if;
             if code = 'B2' then raise exception using errcode = 'out_of_memory'; end if;
             if code = 'B3' then raise exception using errcode = 'ABC01'; end if;
+            if code = 'B4' then raise exception using errcode = 'undefined_file'; end if;
+            if code = 'B5' then raise exception using errcode = 'internal_error'; end if;
             if code like 'B%' then raise 'no'; end if;
             return 'x'; end $$`
         : `create function raising(code varchar(20)) returns varchar(9) deterministic begin if code = 'B2' then signal sqlstate '99001'; end if; if code like 'B%' then signal sqlstate '45000'; end if; return 'x'; end`,

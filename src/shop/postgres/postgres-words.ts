@@ -13,8 +13,8 @@ const sqlStateOf = (error: unknown) => (error instanceof pg.DatabaseError ? (err
  * that of one row: a function of the shop may raise an error with a class of its own.
  */
 const isOfNoRow = /^(0|25|26|28|2D|34|3[BDF]|40|42|5[3578]|72|F0|HV|XX)/;
-/** 53200: no memory, as for a text that is built without an end. XX001, XX002: a damaged row, or index. */
-const isOfARow = /^(53200|XX00[12])$/;
+/** 53200: no memory, as for a text that is built without an end. The others: a damaged row, index, block or transaction. */
+const isOfARow = /^(53200|XX00[012]|58030|58P01)$/;
 
 /** Dates within these are written as dates; they are within the years 1 to 9999 in every time zone. */
 const first = "'0001-01-03'";
@@ -46,8 +46,8 @@ export const postgresWords: SqlWords = {
   utcNow: `(now() at time zone 'UTC')`,
   isTimeout: (error) => sqlStateOf(error) === '57014',
   isLocked: (error) => sqlStateOf(error) === '55P03',
-  // Nothing else fails so in a transaction that only reads.
-  isConflict: (error) => sqlStateOf(error) === '40001',
+  // Nothing else fails so in a transaction that only reads. 40P01: recovery waits for a buffer that the statement holds.
+  isConflict: (error) => /^40(001|P01)$/.test(sqlStateOf(error)),
   dataFaultOf(error) {
     const state = sqlStateOf(error);
     return !state || (isOfNoRow.test(state) && !isOfARow.test(state)) ? undefined : state;
