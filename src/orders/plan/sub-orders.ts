@@ -43,17 +43,27 @@ type LineCreation = { kind: 'create'; lineCode: string; body: SubOrderBody; isSe
 
 export type LineRequest = LineChange | LineRemoval | LineCreation;
 
+/**
+ * What to send so that the service's sub-orders of one order are the shop's lines, each once. `matched`: the lines that have a
+ * sub-order. `keep`: sub-orders that no line has and that stay, and why, in words for people. `links`: all line links as they
+ * are to be written before anything is sent, with found sub-orders, those taken over, and those about to be created.
+ */
 export type SubOrderDifference = ReturnType<typeof subOrderDifference>;
 
 /**
- * What to send so that the service's sub-orders of one order are the shop's lines, each once. Pure.
+ * Compares the shop's lines with the sub-orders that the service shows. Pure.
  *
- * @param lines the shop's lines that can be pushed. A linked sub-order that the service does not show stays its line's:
- *   nobody knows whether it is gone.
- * @param by.untouched codes of lines that are not pushed now. They keep their links, unless a sub-order went to another line.
- * @param by.isSelected whether the query of the lines selects a column. If not, the value that another integration wrote stays.
- * @returns `matched`: the lines that have a sub-order. `keep`: sub-orders that no line has and that stay, and why. `links`: all
- *   line links as they are to be written before anything is sent.
+ * 1. `matchLines` says which sub-order is a line's. A linked sub-order that the service does not show stays its line's:
+ *    nobody knows whether it is gone.
+ * 2. A line with a sub-order is changed, a line without one is created.
+ * 3. A line that is not pushed now keeps its link, unless its sub-order went to another line.
+ * 4. `retire` decides about the sub-orders that no line has.
+ *
+ * @param lines the shop's lines that can be pushed.
+ * @param by.untouched codes of lines that the shop has but that are not pushed now: their sub-orders are not changed.
+ * @param by.isSelected whether the query of the lines selects a column. If the shop has never sent a field, the value that
+ *   another integration wrote there stays.
+ * @param by.unit in which the service counts money (`moneyUnitOf`).
  */
 export function subOrderDifference(
   shown: readonly SubOrder[],
@@ -117,9 +127,13 @@ export function subOrderDifference(
 }
 
 /**
- * Removes the sub-orders of removed lines (`gone`), and the copies that a repeated creation made, but none with reviews or that
- * somebody else created (promise 6). A linked sub-order is remembered in `after` until it is removed, by a code of its own: the
- * code of its line may be another line's by now.
+ * Decides about the sub-orders that no line has. Sub-orders of removed lines, and copies that a repeated creation made,
+ * are removed. A sub-order with reviews, or that somebody else created, is not (promise 6). A linked sub-order is remembered
+ * until it is removed, by a code of its own: the code of its line may be another line's by now.
+ *
+ * @param gone links whose line the shop has removed.
+ * @param after the links to be written, which this changes.
+ * @param copied finds the link whose creation was repeated and made this sub-order.
  */
 function retire(
   left: ReadonlySet<Candidate>,
@@ -231,8 +245,9 @@ const mayBecome = (candidate: Candidate, content: SubOrderContent) =>
   !mayHaveReviews(candidate.subOrder) || !isOtherProduct(candidate, content);
 
 /**
- * How like a line a sub-order is: the service, or another integration, may read prices or options in its own way. The product
- * alone is never enough: sizes S and M of one product would be taken for each other.
+ * How like a line a sub-order is: product, options and price agree (`exact`), all but the price, or all but the options. The
+ * service, or another integration, may read prices or options in its own way. Undefined: not at all. The product alone is
+ * never enough: sizes S and M of one product would be taken for each other.
  */
 function likenessTo(content: SubOrderContent, unit: MoneyUnit) {
   const options = optionsKey(content.product_options);
@@ -259,7 +274,10 @@ function isCopy(candidate: Candidate, link: LineLink, candidates: readonly Candi
 const isRegisteredAgain = (link: LineLink | undefined, { product_code }: SubOrderContent) =>
   product_code !== undefined && product_code === link?.content.product_code;
 
-/** If the service has deleted the product, the one that was sent last: another product corrects that, the same one does not. */
+/**
+ * The product of a sub-order. If the service has deleted it, the one that was sent last: another product corrects that, the
+ * same one does not. Undefined: nobody knows.
+ */
 const productOf = ({ subOrder, link }: Candidate) => subOrder.product_id ?? link?.content.product_id;
 
 const isOtherProduct = (candidate: Candidate, content: SubOrderContent) => {
@@ -269,7 +287,10 @@ const isOtherProduct = (candidate: Candidate, content: SubOrderContent) => {
 
 type TextField = 'status' | 'invoice' | 'delivery_service' | 'product_options';
 
-/** The fields in which a sub-order differs from what the shop wants, and those that are not shown. `known`: what was sent before. */
+/**
+ * The fields in which a sub-order differs from what the shop wants, and those that are not shown. A field without a value in
+ * the shop counts only if its query selects the column, or if a value was sent before (`known`).
+ */
 function lineDifferences(
   ours: SubOrderContent,
   found: Candidate,
@@ -306,7 +327,9 @@ function lineDifferences(
       () => optionsKey(options ?? {}) === optionsKey(ours.product_options),
     ),
   ];
-  return differencesOfShop(all, (field) => isSelected(field) || (known && fieldValue(known.content, field)) != null);
+  const isOfShop = (field: string) =>
+    isSelected(field) || (known !== undefined && Boolean(fieldValue(known.content, field)));
+  return differencesOfShop(all, isOfShop);
 }
 
 /** The value of a field; null: none, or `forget` has masked it. */
