@@ -1,6 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { Socket } from 'node:net';
-import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeError, type ReviewSyncError } from '../../src/base/errors.ts';
@@ -34,25 +33,6 @@ test('migrating from three machines at once, and again, applies each file once',
   expect(await cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringMatching(/^Up to date\./) });
   expect(JSON.parse((await cli('migrate', '--json')).stdout)).toEqual({ applied: [], biReader: true });
   expect(await queryAgain(url, 'select time_zone from bi.freshness')).toEqual([{ time_zone: 'America/Sao_Paulo' }]);
-});
-
-test('each statement is SQL as its file stands', async () => {
-  const folder = packagePath('sql', 'warehouse', 'statements');
-  // These cannot be prepared: they are run as they stand.
-  const others = ['recount.sql', 'open_bi_to_readers.sql'];
-  const client = new pg.Client({ connectionString: world.warehouseUrl });
-  await client.connect();
-  onTestFinished(() => client.end());
-  const faulty: string[] = [];
-  for (const file of await readdir(folder)) {
-    if (others.includes(file)) continue;
-    const text = await readFile(join(folder, file), 'utf8');
-    // Parameters of land_reviews.sql are named in its comments only.
-    const types = file === 'land_reviews.sql' ? '(text, text[], timestamptz, text[], text[])' : '';
-    await client.query(`prepare it ${types} as ${text}`).catch((error) => faulty.push(`${file}: ${error.message}`));
-    await client.query('deallocate all');
-  }
-  expect(faulty).toEqual([]);
 });
 
 test('a warehouse in another encoding is refused by migrate and named by doctor', async () => {
