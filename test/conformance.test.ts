@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { query } from './harness/database.ts';
-import { conform, differing, seededService, settingsFor, untold } from './sandbox/reference-service/conform.ts';
+import { conform, differing, seededService, untold } from './sandbox/reference-service/conform.ts';
 
 const onlyInV2 = 'options: not usable in shops using the v2 additional-information model';
 
@@ -18,7 +18,7 @@ test('the reference service does all that the spec says, and is left as it was',
   const elsewhere = { timeZone: 'America/Sao_Paulo', currency: 'BRL', lastPageLink: 'real' } as const;
   const { url, databaseUrl, call } = await seededService({ ...elsewhere, partner: true });
   const [foreign] = await query(databaseUrl, 'select id from reference_service.reviews');
-  const { results, left } = await conform(settingsFor(url));
+  const { results, left } = await conform(url);
   expect(differing(results)).toEqual([]);
   expect(untold(results)).toEqual([onlyInV2]);
   expect(results.length).toBeGreaterThan(470);
@@ -31,7 +31,7 @@ test('the reference service does all that the spec says, and is left as it was',
 
 test('with the defaults and the v2 form of the options, nothing differs', async () => {
   const { url } = await seededService({ reviewOptionsForm: 'v2' });
-  const { results } = await conform(settingsFor(url), ['categories', 'review-reading', 'review-writes']);
+  const { results } = await conform(url, ['categories', 'review-reading', 'review-writes']);
   expect(differing(results)).toEqual([]);
   expect(untold(results)).not.toEqual(expect.arrayContaining([expect.stringMatching(/v2/)]));
   expect(results.find(({ says }) => says === onlyInV2)?.outcome).toBe('holds');

@@ -18,7 +18,7 @@ const daysAgo = (days: number, score: number | null) => {
 test('the example counts a week of reviews and prints an order, by plain node', async () => {
   const reviews = [daysAgo(1, 5), daysAgo(2, 5), daysAgo(3, null), daysAgo(20, 1)];
   const { url, call } = await runService({}, (databaseUrl) => seedReviews(databaseUrl, reviews));
-  await call('POST', '/v1/orders', { json: anOrder });
+  await call('POST', '/v1/orders', anOrder);
   // With plain node, from a folder of strangers, with nothing but its three variables.
   const env = { REVIEW_API_BASE_URL: url, REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [example, anOrder.code], {

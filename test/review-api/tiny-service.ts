@@ -1,5 +1,4 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
 import {
   openReviewApi,
@@ -8,9 +7,13 @@ import {
   type Session,
   type SessionStore,
 } from '../../src/review-api/index.ts';
+import { serve } from '../harness/proxy.ts';
 
 /** A request as the tiny service saw it; `params` are those of query and form together. */
-export type Seen = { method: string; path: string; query: string; body: string; params: URLSearchParams };
+export type Seen = Record<'method' | 'path' | 'query' | 'body', string> & { params: URLSearchParams } & Pick<
+    IncomingMessage,
+    'headers'
+  >;
 
 export type Reply =
   | { status?: number; headers?: Record<string, string | string[]>; body?: unknown }
@@ -32,7 +35,7 @@ const mostTokens = 200;
 /** A service of a few lines, for one test: gives out tokens, records what it saw, answers as told. */
 export async function tinyService(answering: Answering, tokenAnswering: Answering = token) {
   const seen: Seen[] = [];
-  const server = createServer(async (request, response) => {
+  const { url, close } = await serve(async (request, response) => {
     const at = await read(request);
     seen.push(at);
     const nth = seen.filter((other) => other.method === at.method && other.path === at.path).length;
@@ -40,15 +43,10 @@ export async function tinyService(answering: Answering, tokenAnswering: Answerin
     if (isToken && nth > mostTokens) send(response, { status: 400 });
     else send(response, await (isToken ? tokenAnswering : answering)(at, nth));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(close);
   const tokenRequests = () => seen.filter((at) => at.path.endsWith('/oauth/token')).length;
   const calls = () => seen.filter((at) => !at.path.endsWith('/oauth/token'));
-  return { url, seen, calls, tokenRequests, server };
+  return { url, seen, calls, tokenRequests };
 }
 
 export function client(baseUrl: string, options: Partial<ReviewApiOptions> = {}): ReviewApi {
@@ -98,7 +96,7 @@ async function read(request: IncomingMessage): Promise<Seen> {
   for await (const piece of request.setEncoding('utf8')) body += piece;
   const [path = '', query = ''] = (request.url ?? '').split('?');
   const params = new URLSearchParams([query, body].filter((part) => part !== '').join('&'));
-  return { method: request.method ?? '', path, query, body, params };
+  return { method: request.method ?? '', path, query, body, params, headers: request.headers };
 }
 
 function send(response: ServerResponse, reply: Reply): void {

@@ -2,20 +2,11 @@ import { seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
 import { chapters } from '../../conformance/chapters.ts';
 import { type Result, runChapters } from '../../conformance/run.ts';
-import { cleanUp, openSession, type Settings } from '../../conformance/session.ts';
-import { type Running, runService } from './service.ts';
-
-export const settingsFor = (url: string, more: Partial<Settings> = {}): Settings => ({
-  url,
-  clientId: 'demo',
-  clientSecret: 'demo',
-  imageUrl: 'https://images.example.com/conformance.png',
-  waitSeconds: 20,
-  ...more,
-});
+import { cleanUp, openSession } from '../../conformance/session.ts';
+import { runService } from './service.ts';
 
 /** A service that holds one review of somebody else, with all that a review can have. */
-export async function seededService(options: Partial<ReferenceServiceOptions> = {}): Promise<Running> {
+export async function seededService(options: Partial<ReferenceServiceOptions> = {}) {
   const at = new Date(Date.now() - 3_600_000);
   const rich = {
     code: 'rich',
@@ -38,11 +29,9 @@ export async function seededService(options: Partial<ReferenceServiceOptions> = 
 }
 
 /** Runs these chapters, all by default, and cleans up. */
-export async function conform(
-  settings: Settings,
-  names?: readonly string[],
-): Promise<{ results: Result[]; left: string[] }> {
-  const session = await openSession(settings);
+export async function conform(url: string, names?: readonly string[], waitSeconds = 20) {
+  const imageUrl = 'https://images.example.com/conformance.png';
+  const session = await openSession({ url, clientId: 'demo', clientSecret: 'demo', imageUrl, waitSeconds });
   const results = await runChapters(
     session,
     chapters.filter(({ name }) => names?.includes(name) ?? true),

@@ -24,9 +24,8 @@ test('a stranger’s validator accepts the document as OpenAPI 3.1', async () =>
 });
 
 test('the service hands the document out to anybody', async () => {
-  const { call } = await runService();
-  const { status, body } = await call('GET', '/openapi.json', { token: null });
-  expect([status, body]).toEqual([200, JSON.parse(JSON.stringify(openApiDocument()))]);
+  const response = await fetch(`${(await runService()).url}/openapi.json`);
+  expect([response.status, await response.json()]).toEqual([200, JSON.parse(JSON.stringify(openApiDocument()))]);
 });
 
 test('a route without a schema is not served', () => {
@@ -35,7 +34,7 @@ test('a route without a schema is not served', () => {
 
 test('an answer that its schema does not allow is told, where answers are checked', async () => {
   const { call, databaseUrl } = await runService();
-  const { body: review } = await call('POST', '/v1/reviews', { json: aReview });
+  const { body: review } = await call('POST', '/v1/reviews', aReview);
   await query(databaseUrl, `update reference_service.reviews set videos = '[{"sd_url": 5}]'`);
   const { status, body } = await call('GET', `/v1/reviews/${review.id}`);
   expect(status).toBe(500);
@@ -45,7 +44,7 @@ test('an answer that its schema does not allow is told, where answers are checke
 test('each webhook is one of the three that the document names', async () => {
   const receiver = await startReceiver();
   const { call, service } = await runService({ receivers: [receiver.url] });
-  await call('POST', '/v1/reviews', { json: aReview });
+  await call('POST', '/v1/reviews', aReview);
   await service.webhooksIdle();
   const document = JSON.parse(await readFile(committed, 'utf8'));
   const names = Object.keys(document.webhooks);
