@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { openTables, type ShopServer, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
-/** Which statements read a whole table, and what helps, as doctor says it: by the plans of each database. */
-
 /** 30,720 orders of one line each, a second apart. */
 async function largeTables({ name, create, types }: ShopServer) {
   const database = await create();

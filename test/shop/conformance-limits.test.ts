@@ -7,8 +7,6 @@ import { until } from '../harness/cli.ts';
 import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
-/** Time limits, broken connections, rights and zones of sessions: what a driver keeps and what it says. */
-
 const queries = {
   orders: 'select code, created_at, updated_at, total_price from o',
   order_lines: `select code as order_code, code as line_code, 7 as product_id, 1 as price from o`,

@@ -10,8 +10,6 @@ import {
   shopServers,
 } from '../harness/shop-servers.ts';
 
-/** Odd but legal data that only MySQL and MariaDB know. */
-
 test.skipIf(mysqlKinds.length > 0)('left out: there is no mariadbd on the path', () => {});
 
 describe.each(mysqlKinds)('%s', (kind) => {

@@ -12,8 +12,6 @@ import {
   shopServers,
 } from '../harness/shop-servers.ts';
 
-/** Odd but legal data: what every driver makes of it. */
-
 describe.each(shopServers)('$name', (server) => {
   const open = (database: ShopTables, more = {}) => openTables(database, { ...queries, ...more }, 'UTC');
   /** How many lines each of these orders has. */

@@ -3,8 +3,6 @@ import type { Shop } from '../../src/shop/index.ts';
 import type { OrderPosition } from '../../src/shop/session.ts';
 import { openTables, type ShopServer, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
-/** What every driver of a shop database does, on real servers. */
-
 const queries = {
   orders: 'select code, created_at, updated_at, total_price, user_name from o',
   order_lines: 'select order_code, line_code, product_id, price, product_options from l',

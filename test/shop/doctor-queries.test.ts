@@ -4,11 +4,6 @@ import { sampleShopQueries } from '../harness/order-world.ts';
 import { shopFindings } from '../harness/shop-servers.ts';
 import { worldTest as test } from '../harness/world.ts';
 
-/**
- * doctor says which query reads a whole table, what that costs, and what helps; and finds values in a wrong unit or
- * zone.
- */
-
 const about = (found: readonly string[], part: string) => found.filter((one) => one.includes(part));
 
 test('the shipped queries read no large table as a whole, and doctor times them', async ({ openWorld }) => {

@@ -3,8 +3,6 @@ import { orderShopQueries } from '../harness/order-world.ts';
 import { shopFindings } from '../harness/shop-servers.ts';
 import { type OpenWorld, worldTest as test, type World } from '../harness/world.ts';
 
-/** Lines meet their orders as the shop's own database compares keys, and doctor says where none of them does. */
-
 async function keyShop(open: OpenWorld): Promise<World> {
   const folder = await orderShopQueries({
     orders: 'select code, created_at, updated_at, total_price from o',

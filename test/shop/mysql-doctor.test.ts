@@ -4,8 +4,6 @@ import { createMysqlDatabase, mysqlKinds } from '../harness/servers.ts';
 import { shopFindings } from '../harness/shop-servers.ts';
 import { openWorld } from '../harness/world.ts';
 
-/** What doctor says of a shop on MySQL or MariaDB: each trap gets a sentence with the next step. */
-
 async function mysqlShop(kind: (typeof mysqlKinds)[number], queries: Record<string, string>) {
   const folder = await orderShopQueries(queries);
   const shop = await createMysqlDatabase(kind);

@@ -3,10 +3,6 @@ import { readOrder, readOrderLine } from '../../src/shop/rows.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-world.ts';
 import { worldTest } from '../harness/world.ts';
 
-/**
- * One bad row costs one row (promise 4): all others are pushed in the same run, and the bad one is named by its key.
- */
-
 const title = 'values that cannot be cast or held cost their own order or line until they are corrected';
 
 worldTest(title, async ({ openWorld }) => {

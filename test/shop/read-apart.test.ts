@@ -2,8 +2,6 @@ import { expect, test } from 'vitest';
 import { ReviewSyncError } from '../../src/base/errors.ts';
 import { readApart, readPageInParts } from '../../src/shop/read-apart.ts';
 
-/** What orders that cannot be read cost: themselves, and few statements. */
-
 const codes = Array.from({ length: 200 }, (_, n) => `O${n}`);
 const failure = (code: string) => new ReviewSyncError(code, 'orders.sql: it failed', { hint: 'correct it' });
 

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { openTables, type ShopTables, shopServers } from '../harness/shop-servers.ts';
 
-/** Dates are read right whatever zone and date style Postgres forces on its sessions. */
-
 const [postgres] = shopServers;
 
 async function tables(type: string, rows: string): Promise<ShopTables> {
