@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readOrder, readOrderLine } from '../../src/shop/rows.ts';
+import { readCategory, readOrder, readOrderLine } from '../../src/shop/rows.ts';
 import { createOrderShop, orderShopQueries } from '../harness/order-world.ts';
 import { worldTest } from '../harness/world.ts';
 
@@ -68,6 +68,10 @@ worldTest(title, async ({ openWorld }) => {
 
 const order = { code: 'A', created_at: '2024-01-01T00:00:00Z', total_price: '1' };
 const line = { order_code: 'A', line_code: '1', price: '1', product_id: '7' };
+const ofLine = [...Object.keys(line), 'product_options', 'product_code', 'delivered_at'];
+/** A row that is right but for this value. */
+const readWith = (column: string, value: string) =>
+  ofLine.includes(column) ? readOrderLine({ ...line, [column]: value }) : readOrder({ ...order, [column]: value });
 const unstorable = 'product_options holds a character that cannot be stored';
 
 test.each([
@@ -85,7 +89,31 @@ test.each([
   ['mileage', '3000000000', 'mileage is a number of 10 digits, expected a whole number from -2147483648 to 2147483647'],
   ['user_name', `a\u0000`, 'user_name holds a character that cannot be stored'],
 ])('the fault of a column %s with the value %s says what was expected', (column, value, fault) => {
-  const isOfLine = column in { ...line, product_options: '', product_code: '' };
-  const read = isOfLine ? readOrderLine({ ...line, [column]: value }) : readOrder({ ...order, [column]: value });
-  expect(read).toEqual({ fault: expect.stringContaining(fault) });
+  expect(readWith(column, value)).toEqual({ fault: expect.stringContaining(fault) });
+});
+
+test.each([
+  ['total_price', '90000000000000', '90000000000001'],
+  ['total_price', '-90000000000000', '-90000000000001'],
+  ['mileage', '2147483647', '2147483648'],
+  ['mileage', '-2147483648', '-2147483649'],
+  ['product_id', '9007199254740991', '9007199254740992'],
+  ['product_id', '1', '0'],
+])('%s may be %s and not %s', (column, most, beyond) => {
+  expect(readWith(column, most)).toEqual({ row: expect.anything() });
+  expect(readWith(column, beyond)).toEqual({ fault: expect.stringContaining(column) });
+});
+
+test.each([
+  ...['created_at', 'updated_at', 'total_price', 'order_device', 'mileage', 'deleted_at', 'price', 'product_id'],
+  ...['delivered_at', 'product_options', 'status'],
+])('a wrong value of the column %s is named by its column, not shown', (column) => {
+  const fault = (value: string) =>
+    JSON.stringify(
+      column === 'status' ? readCategory({ code: 'C', name: 'C', status: value }) : readWith(column, value),
+    );
+  expect(fault('"minji@shop.example"')).toContain(column);
+  for (const value of ['"minji@shop.example"', 'Minji Kim of Seoul, Gangnam-gu', '"Minji"']) {
+    expect(fault(value)).not.toMatch(/minji|seoul/i);
+  }
 });
