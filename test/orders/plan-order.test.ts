@@ -123,6 +123,10 @@ describe('the fields of an order', () => {
     expect(fieldsOf({ shop: ofShop({ user_name: 'kim' }), shown: atService({ username: 'kim' }) })).toEqual([]);
     const contact = { user_email: 'Kim@Example.com', user_phone: '010-1234 5678' };
     expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '01012345678' }) })).toEqual([]);
+    expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '+82 10-1234-5678' }) })).toEqual([]);
+    expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '+82 11-1234-5678' }) })).toEqual([
+      'user_phone',
+    ]);
     const wide = { user_phone: '０１０－１２３４－５６７８' };
     expect(fieldsOf({ shop: ofShop(wide), shown: atService({ phone: '010-1234-5678' }) })).toEqual([]);
   });

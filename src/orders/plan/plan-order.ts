@@ -329,10 +329,10 @@ function fieldsOfShop(
 /** Contact as the service shows it; undefined: the response lacks it. */
 const shownContact = ({ user_email, phone: user_phone }: OrderDetail) => ({ user_email, user_phone });
 
-/** A service may write an e-mail address in lower case, and a phone number without its hyphens, or full-width digits as usual ones. */
+/** A service may write an address in lower case, a phone number with the prefix of its country or without hyphens. */
 function reachedBy(field: ContactField, value: string | null | undefined): string | null {
   const plain = value && plainText(value).toLowerCase();
-  return (field === 'user_phone' && plain?.replace(/\D/g, '')) || plain || null;
+  return (field === 'user_phone' && plain?.replace(/\D/g, '').slice(-9)) || plain || null;
 }
 
 /** Some services show the account if there is no name. Any other name is still there, masked or not, if the shop has none. */
