@@ -272,6 +272,9 @@ describe('lines and sub-orders', () => {
     expect(outcome(1, { product_id: 2 })).toEqual(['create 1 [11]', 'keep 11 reviewed']);
     expect(outcome(1, { product_id: 2, product_code: 'P' })).toEqual([]);
     expect(effects({ shown: gone(0), lines: [line('1', small)] })).toEqual(['create 1 [11]', 'keep 11 foreign']);
+    // Its line has moved behind a new one.
+    const moved = [line('1', { product_id: 2 }), line('2', small)];
+    expect(effects({ shown: gone(0), lines: moved, links }).sort()).toEqual(['2 gets 11 ours', 'create 1 [11]']);
   });
 });
 

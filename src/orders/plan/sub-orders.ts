@@ -253,7 +253,7 @@ function likenessTo(content: SubOrderContent, unit: MoneyUnit) {
   const options = optionsKey(content.product_options);
   const amounts = new Set<bigint | undefined>(centsAs(content.price, unit));
   return (candidate: Candidate): typeof exact | typeof butPrice | typeof butOptions | undefined => {
-    if (candidate.subOrder.product_id === null || isOtherProduct(candidate, content)) return undefined;
+    if (productOf(candidate) === undefined || isOtherProduct(candidate, content)) return undefined;
     const hasPrice = amounts.has(candidate.cents);
     if (candidate.options === options) return hasPrice ? exact : butPrice;
     return hasPrice ? butOptions : undefined;
