@@ -36,7 +36,7 @@ gaps as (
 spans as (
   select coalesce(range_agg(span), '{}') as read
   from (
-    select tstzrange(start_at, end_at + interval '1 second') as span from sync.export_windows where axis = 'created'
+    select tstzrange(start_at, end_at) as span from sync.export_windows where axis = 'created'
     union all
     select unnest((select range_agg(span) from said) - (select unread from gaps))
   ) as known
@@ -58,7 +58,9 @@ days as (
 )
 select
   day,
-  read @> tstzrange(greatest(start_at, first), case when end_at > now() then least(end_at, last) else end_at end, '[]') as is_complete
+  read @> tstzrange(
+    greatest(start_at, first), case when end_at > now() then least(end_at, last + interval '1 second') else end_at end
+  ) as is_complete
 from days cross join spans cross join bounds;
 comment on view bi.coverage_by_day is 'Which days were read completely, from the service''s first review to its last. On any other day, few reviews may only mean that not all were read.';
 comment on column bi.coverage_by_day.day is 'The day, in the zone of bi.freshness.';
