@@ -483,6 +483,17 @@ test.each(['real', 'capped', 'absent'] as const)(
   },
 );
 
+test('a crowded second of a service that ignores score and product costs few requests', async () => {
+  const crowd = spread(3500, noon, 1).map((review, index) => ({ ...review, productId: 1 + (index % 300) }));
+  for (const lastPage of ['real', 'absent', 'fixed'] as const) {
+    const service = listed(crowd, { lastPage });
+    const ignoring = asking(service, (params, page) => [{ ...params, score: undefined, product_id: undefined }, page]);
+    const read = await idsRead(ignoring);
+    expect(read).toMatchObject({ gaps: [{ kind: 'too-many' }] });
+    expect([lastPage, read.requests]).toEqual([lastPage, Math.min(read.requests, 1500)]);
+  }
+});
+
 test.each(['real', 'capped', 'absent'] as const)(
   'a review of a crowded second with an odd score is read, or a gap (Link %s)',
   async (lastPage) => {

@@ -44,9 +44,8 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
     let end: ListEnd | Unread = await readList(reader, query, { guess: isLong ? lists.lastPageGuess : 1, ...part });
     if (isLong && end.kind === 'too-long') lists.lastPageGuess = reader.lastCertain;
     if (end.kind === 'too-long') end = await cutList(reader, query, end);
-    if (end.kind === 'whole' && reader.isOfOtherDates()) {
+    if (end.kind === 'whole' && reader.isOfOtherDates())
       end = { kind: 'unproven', reason: 'the list shows reviews of other dates' };
-    }
     const proven = reader.proven();
     if (end.kind !== 'whole') return { ...end, requests: proven.requests };
     if (isLong) lists.lastPageGuess = proven.pages;
@@ -84,8 +83,7 @@ async function cutList(
  */
 function dateOn(page: ListPage, span: Span): Second | undefined {
   const dated = page.seconds.filter((second) => second !== undefined);
-  const last = dated.at(-1) ?? 0;
-  const at = dated.findLast((second) => second > span.start && second < last) ?? dated[0];
+  const at = dated.findLast((second) => second > span.start && second < (dated.at(-1) ?? 0)) ?? dated[0];
   if (at === undefined || !isRising(dated)) return undefined;
   // A list also shows the second in which its span ends. If that second is crowded, the cut is one second before it.
   return Math.min(Math.max(at, span.start), span.end - 1);
@@ -123,7 +121,10 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<{ kind: 'who
     for (const productId of [...reader.products].slice(0, productsAtMost)) {
       const ofProduct = await readList(reader, { ...ofScore, productId });
       if (ofProduct.kind === 'refused' || ofProduct.kind === 'failed') return ofProduct;
-      if (ofProduct.kind !== 'whole') isWhole = false;
+      if (ofProduct.kind === 'whole') continue;
+      isWhole = false;
+      // The service ignores the product.
+      if (ofProduct.page?.check.products.some(({ product_id }) => product_id !== productId)) break;
     }
   }
   // With one record a page, the last page is the count; a number up to the greatest page may be a cap.
@@ -133,9 +134,8 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<{ kind: 'who
   const seen = reader.seenCount();
   if (isWhole && total !== undefined && seen >= total) return { kind: 'whole' };
   const read = formatCount(seen);
-  if (total === undefined && seen <= reader.lastCertain * pageSize) {
+  if (total === undefined && seen <= reader.lastCertain * pageSize)
     return { kind: 'unproven', reason: `nothing proves that the ${read} reviews that were read are all` };
-  }
   const held = total === undefined ? 'more' : `${formatCount(total)}, more`;
   return { kind: 'too-many', reason: `the service holds ${held} than any query can reach (${read} were read)` };
 }
