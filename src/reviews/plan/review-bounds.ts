@@ -113,12 +113,12 @@ export function reviewBounds(
 
 /**
  * Why it is not believed that a span has no reviews, although its list shows none: the overview names one, when the run
- * begins and after the list was read, and the warehouse lacks it. The list of its second alone shows it, or no list shows
+ * begins and after the list was read, and the warehouse lacks it. The list of its second shows others than `ids`, or no list shows
  * any review: none of the last year and a half, and none of another date of overview or warehouse.
  *
  * @returns undefined if lists show other reviews: the one that the overview names is hidden or deleted.
  */
-export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<string | undefined> {
+export async function doubtEmpty(deps: ReviewDeps, empty: Span, ids: Set<string>): Promise<string | undefined> {
   const { db } = deps.warehouse;
   if (!(await namedDates(db)).some((date) => date && isWithin(secondOf(date), empty))) return undefined;
   const overview = await overviewIfAny(deps);
@@ -127,12 +127,12 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span): Promise<string 
   const named = known.find((second) => isWithin(second, empty));
   if (named === undefined || (await heldIn(db, { start: named, end: named + 1 })).length > 0) return undefined;
   /** A few are asked for: the newest may be hidden after the page was cut. */
-  const shows = async (span: Span) => {
+  const shows = async (span: Span, seen = new Set<string>()) => {
     const page = await fetchPage(deps, { axis: 'created', span, desc: true }, 1, 10);
-    return page.kind === 'page' && page.ids.length > 0;
+    return page.kind === 'page' && page.ids.some((id) => !seen.has(id));
   };
   const secondAt = (second: Second) => ({ start: second, end: second + 1 });
-  if (await shows(secondAt(named))) return `the list of ${isoOf(named)} alone shows a review that this list lacks`;
+  if (await shows(secondAt(named), ids)) return `the list of ${isoOf(named)} alone shows a review that this list lacks`;
   const now = secondOf(deps.now());
   const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty], 1);
   const others = [...known, ...(await storedDates(db))].filter((other) => !isWithin(other, empty));

@@ -44,7 +44,7 @@ export async function readWindow(
   }
 
   const left = without(window.span, await coveredSpans(db, axis, { runId }));
-  const gaps = await readSpans(deps, axis, left, { land, enter, doubt: (empty) => doubtEmpty(deps, empty) });
+  const gaps = await readSpans(deps, axis, left, { land, enter, doubt: (...empty) => doubtEmpty(deps, ...empty) });
   for (const gap of gaps) await openGap(db, axis, gap);
   if (gaps.length > 0) throw incompleteError(gaps);
   return { windows: 1, ...counts };
@@ -57,7 +57,7 @@ export async function readWindow(
 export type Ledger = {
   land: Land;
   enter(proven: Proven): Promise<void>;
-  doubt(empty: Span): ReturnType<typeof doubtEmpty>;
+  doubt(empty: Span, ids: Set<string>): ReturnType<typeof doubtEmpty>;
 };
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */
@@ -216,7 +216,7 @@ async function whyDoubted(
   if (halves.length > 0) return inParts(asParts(halves));
 
   for (const days of axis === 'updated' ? [] : reviews === 0 ? [span] : edges) {
-    const reason = await doubt(days);
+    const reason = await doubt(days, ids);
     if (reason === undefined) continue;
     return { ...inParts(reviews === 0 ? [] : asParts(halvesOf(span, timeZone))), kind: 'unproven', reason };
   }

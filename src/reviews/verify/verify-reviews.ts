@@ -166,7 +166,7 @@ async function listedIn(deps: ReviewDeps, window: Span, { repair, since }: { rep
     async enter({ span }) {
       proven.push(span);
     },
-    doubt: (empty) => doubtEmpty(deps, empty),
+    doubt: (...empty) => doubtEmpty(deps, ...empty),
   });
   return { reviews, proven, gaps };
 }
