@@ -1,1 +1,1 @@
--- The view that was made here is made by 0029_coverage.sql.
+-- The view that was made here is made by 0030_coverage.sql.
