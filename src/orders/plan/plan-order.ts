@@ -15,7 +15,6 @@ import {
   type FieldDifference,
   fieldDifference,
   isSameSecond,
-  isSameText,
   type MoneyUnit,
   moneyDifference,
   moneyUnitOf,
@@ -312,7 +311,7 @@ function fieldsOfShop(
     const ours = body[field];
     const theirs = shownContact(shown)[field];
     if (ours === undefined) return fieldDifference(field, ours, theirs);
-    const isSame = () => isSameText(reachedBy(field, theirs), reachedBy(field, ours));
+    const isSame = () => isSameContact(field, theirs ?? '', ours ?? '');
     return expected.includes(field) ? fieldDifference(field, ours, unmasked(theirs), isSame) : undefined;
   };
   const all = [
@@ -329,10 +328,12 @@ function fieldsOfShop(
 /** Contact as the service shows it; undefined: the response lacks it. */
 const shownContact = ({ user_email, phone: user_phone }: OrderDetail) => ({ user_email, user_phone });
 
-/** A service may write an address in lower case, a phone number with the prefix of its country or without hyphens. */
-function reachedBy(field: ContactField, value: string | null | undefined): string | null {
-  const plain = value && plainText(value).toLowerCase();
-  return (field === 'user_phone' && plain?.replace(/\D/g, '').slice(-9)) || plain || null;
+/** A service may write an address in lower case, and a phone number without hyphens or with the prefix of its country. */
+function isSameContact(field: ContactField, theirs: string, ours: string): boolean {
+  const [one = '', other = ''] = [theirs, ours].map((text) => plainText(text).toLowerCase());
+  const [shown, wanted] = [one, other].map((text) => text.replace(/\D/g, '').replace(/^0+/, ''));
+  if (field !== 'user_phone' || !shown || !wanted) return one === other;
+  return shown === wanted || (/^(?:\+|00)/.test(one) && shown.endsWith(wanted) && shown.length - wanted.length <= 3);
 }
 
 /** Some services show the account if there is no name. Any other name is still there, masked or not, if the shop has none. */

@@ -234,7 +234,8 @@ function rankOf(lineCode: string, contentOf: ReadonlyMap<string, SubOrderContent
     if (mayMove && (likeness === exact || likeness === butPrice)) return ranks.linked + 2 * likeness + (isOwn ? 0 : 1);
     if (isOwn && (content === undefined || mayBecome(candidate, content))) return ranks.own;
     if (isLinked && isOfPushedLine && !mayHaveReviews(candidate.subOrder)) return ranks.ofAnother;
-    const toSent = likenessToSent?.(candidate);
+    // If the service has deleted the product that was sent, it shows none.
+    const toSent = likenessToSent?.(candidate.subOrder.product_id === null ? { ...candidate, link } : candidate);
     if (toSent !== undefined && (content || toSent === exact) && mayBeLost(candidate)) return ranks.lost + toSent;
     return likeness === undefined ? ranks.unfit : ranks.like + 2 * likeness + (candidate.link ? 0 : 1);
   };
