@@ -17,12 +17,12 @@ export type Reply =
  */
 export function openSend(settings: Settings) {
   const { origin, pathPrefix } = baseOf(settings.baseUrl);
+  const { signal } = settings;
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
-  // One listener of the signal: one for each request takes a fifth of the processor time of a push.
-  const end = () => void pool?.then((opened) => opened.destroy(settings.signal.reason));
+  const end = () => void pool?.then((opened) => opened.destroy(signal.reason));
   async function open(): Promise<Pool> {
-    if (!pool) settings.signal.addEventListener('abort', end);
+    if (!pool) signal.addEventListener('abort', end, { once: true });
     pool ??= openPool(origin, settings);
     return pool;
   }
@@ -36,8 +36,7 @@ export function openSend(settings: Settings) {
     },
     close(): Promise<void> {
       const close = async (opened: Pool) => (opened.destroyed ? undefined : opened.close());
-      closed ??=
-        pool?.then(close).finally(() => settings.signal.removeEventListener('abort', end)) ?? Promise.resolve();
+      closed ??= pool?.then(close).finally(() => signal.removeEventListener('abort', end)) ?? Promise.resolve();
       return closed;
     },
   };
@@ -53,25 +52,47 @@ async function openPool(origin: string, { concurrency, maxBodyBytes }: Settings)
 }
 
 async function readWhole(pool: Pool, request: Request, settings: Settings): Promise<Reply> {
-  const { timeoutMs, maxBodyBytes, now } = settings;
+  const { maxBodyBytes, now } = settings;
   const requestedAtMs = now();
   let head: Head | undefined;
-  let timer: NodeJS.Timeout | undefined;
   try {
-    const response = await pool.request({ ...request, headersTimeout: timeoutMs, bodyTimeout: 0 });
-    head = headOf(response, requestedAtMs);
-    // undici's timeout of bodies applies between two chunks. This one ends a body that trickles in without end.
-    const late = () => response.body.destroy(new Error(`it took longer than ${timeoutMs / 1000} s`));
-    timer = setTimeout(late, timeoutMs);
-    const raw = Buffer.from(await response.body.arrayBuffer());
+    const raw = await exchange(pool, request, settings, (status, headers) => {
+      head = headOf(status, headers, requestedAtMs);
+    });
+    if (!head) throw new Error('no response');
     return { kind: 'response', ...head, bytes: await decodeBody(raw, head.headers, maxBodyBytes) };
   } catch (cause) {
     if (!head) return { kind: 'no-response', cause };
     // The status still counts when the body of an error response is lost.
     return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete: incompleteBy(cause, maxBodyBytes) };
-  } finally {
-    clearTimeout(timer);
   }
+}
+
+/** Sends the request, and reads the body of its response. @param onHead called before the body comes. */
+function exchange(
+  pool: Pool,
+  request: Request,
+  { timeoutMs }: Settings,
+  onHead: (status: number, headers: RawHeaders) => void,
+): Promise<Buffer> {
+  // undici's timeouts apply between two chunks of a response. This one ends a response that trickles in without end.
+  const wholeMs = 2 * timeoutMs;
+  const late = () => new Error(`no whole response within ${wholeMs / 1000} s`);
+  const chunks: Buffer[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  return new Promise<Buffer>((resolve, reject) => {
+    const handler: Dispatcher.DispatchHandler = {
+      onRequestStart: (controller) => {
+        timer = setTimeout(() => controller.abort(late()), wholeMs);
+      },
+      // A 1xx comes before the response.
+      onResponseStart: (_, status, headers) => void (status >= 200 && onHead(status, headers)),
+      onResponseData: (_, chunk) => void chunks.push(chunk),
+      onResponseEnd: () => resolve(Buffer.concat(chunks)),
+      onResponseError: (_, cause) => reject(cause),
+    };
+    pool.dispatch({ ...request, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, handler);
+  }).finally(() => clearTimeout(timer));
 }
 
 function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'malformed'; detail: string } {
@@ -93,7 +114,7 @@ const cacheHeaders = ['x-cache', 'x-cache-status', 'x-proxy-cache', 'x-litespeed
 const servedByCache = /(?:\b|(?<!refresh)_)(?:hit|stale|updating)\b/i;
 
 /** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
-function headOf({ statusCode: status, headers: raw }: Dispatcher.ResponseData, requestedAtMs: number): Head {
+function headOf(status: number, raw: RawHeaders, requestedAtMs: number): Head {
   // A header that comes twice is one list (RFC 9110, 5.2).
   const headers = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, value?.toString()]));
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
@@ -105,6 +126,7 @@ function headOf({ statusCode: status, headers: raw }: Dispatcher.ResponseData, r
 }
 
 type Head = Omit<HttpResponse, 'bytes'>;
+type RawHeaders = Dispatcher.ResponseData['headers'];
 type Request = { method: Call['method']; path: string; body: string | null; headers: Record<string, string> };
 
 const commonHeaders = { accept: 'application/json', 'accept-encoding': 'gzip', 'user-agent': 'review-sync' };
