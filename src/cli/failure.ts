@@ -7,9 +7,10 @@ export function failureJson(failure: unknown): FailureJson {
   const code = failure instanceof ReviewSyncError ? failure.code : null;
   // The variable with the address of the system that failed. Errors of shop and queue have a code: a driver's own error is of the warehouse.
   const warehouse = 'WAREHOUSE_DATABASE_URL';
-  const address = { shop: 'SHOP_DATABASE_URL', warehouse, migration: warehouse, queue: 'QUEUE_URL' }[
-    code ?? 'warehouse'
-  ];
+  const queue = `QUEUE_URL (without it ${warehouse})`;
+  const { code: of } = failure instanceof Error && failure.cause instanceof ReviewSyncError ? failure.cause : { code };
+  const addresses = { shop: 'SHOP_DATABASE_URL', warehouse, migration: warehouse, run: warehouse, queue };
+  const address = addresses[(of ?? 'warehouse') as keyof typeof addresses];
   return { code, message: describeError(failure), hint: hintOf(failure, address) ?? null };
 }
 

@@ -80,16 +80,7 @@ export async function queueClasses(url: string, silenceMs = 60_000, takers = tak
 }
 
 /** @throws ReviewSyncError that names QUEUE_URL, with the driver's error, if the server does not respond in time. */
-async function requireResponse(call: Promise<unknown>): Promise<void> {
-  try {
-    await respondsInTime(call, connectTimeoutMs);
-  } catch (cause) {
-    throw new ReviewSyncError('queue', 'The queue (QUEUE_URL) cannot be reached', {
-      cause,
-      hint: 'Start the server, or correct QUEUE_URL. Without QUEUE_URL the queue is kept in the warehouse.',
-    });
-  }
-}
+const requireResponse = (call: Promise<unknown>) => respondsInTime(call, connectTimeoutMs, 'cannot be reached');
 
 /**
  * A connection whose loss never ends the process: the next statement reports the error. BullMQ listens for the `error`
@@ -152,14 +143,14 @@ export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T
 
 /**
  * What a Redis does when its memory is full: anything but `noeviction` loses jobs. Undefined on Postgres. Writes a key that
- * is gone at once.
+ * is gone at once, by a script, as BullMQ does.
  *
- * @throws the error of a Redis that takes no writes: it is full, a replica, or cannot save.
+ * @throws the error of a Redis that takes no writes: it is full, a replica, cannot save, or refuses this user scripts.
  */
 export async function evictionPolicy(url: string): Promise<string | undefined> {
   if (!isRedis(url)) return undefined;
   const info = await withRedis(url, async (redis) => {
-    await redis.set('bull:review-sync-doctor', '', 'PX', 1);
+    await redis.eval("return redis.call('set', KEYS[1], '', 'PX', 1)", 1, 'bull:review-sync-doctor');
     return redis.info();
   });
   return /^maxmemory_policy:(.*?)\r?$/m.exec(info)?.[1];
@@ -169,11 +160,15 @@ export async function evictionPolicy(url: string): Promise<string | undefined> {
  * The result of a call to the queue that somebody waits for. BullMQ's connection waits for a server that is down
  * without an end, which is right for jobs only.
  *
- * @throws ReviewSyncError if the queue does not respond in time.
+ * @throws ReviewSyncError that names QUEUE_URL if the queue does not respond in time, or with the error of its server.
  */
-export function respondsInTime<T>(call: Promise<T>, timeoutMs = 5000): Promise<T> {
-  return withTimeout(call, timeoutMs, () => {
-    const what = `The queue (QUEUE_URL) did not respond within ${timeoutMs / 1000} seconds`;
-    return new ReviewSyncError('queue', what, { hint: 'Start its server; the jobs in it continue by themselves.' });
+export function respondsInTime<T>(call: Promise<T>, timeoutMs = 5000, failing = 'cannot be used'): Promise<T> {
+  const failed = (why: string, cause?: unknown) => {
+    const hint = 'Start its server, or correct QUEUE_URL. Without QUEUE_URL the queue is kept in the warehouse.';
+    return new ReviewSyncError('queue', `The queue (QUEUE_URL) ${why}`, { cause, hint });
+  };
+  const named = call.catch((error: unknown) => {
+    throw error instanceof ReviewSyncError ? error : failed(failing, error);
   });
+  return withTimeout(named, timeoutMs, () => failed(`did not respond within ${timeoutMs / 1000} seconds`));
 }

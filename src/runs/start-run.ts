@@ -45,7 +45,7 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
     const isBegun = await begin(app, job, { id, key, startedBy: 'command', rights }).catch(async (cause: unknown) => {
       // Perhaps only the response was lost. A worker must not carry out what a person believes has failed.
       await endRun(app, id, 'the command that began it failed').catch(() => {
-        const message = `A worker carries the run out if it has begun. To prevent that: review-sync runs end ${id}`;
+        const message = `The run may have begun, and a worker would carry it out (review-sync runs end ${id} prevents that)`;
         throw new ReviewSyncError('run', message, { cause });
       });
       throw cause;

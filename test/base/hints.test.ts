@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
 import { describeError, describeWithHint, hintOf, ReviewSyncError } from '../../src/base/errors.ts';
+import { describeFailure } from '../../src/cli/failure.ts';
+import { evictionPolicy } from '../../src/queue/connection.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
@@ -73,8 +75,9 @@ test('a plain message stays unchanged, and nothing is shown twice', () => {
   expect(describeWithHint(new AggregateError([cause]))).toBe(describeWithHint(cause));
 });
 
-redisTest('a Redis that refuses the login, or has no such database, is named', async () => {
-  const redis = await startRedis(['--requirepass', 'secret']);
+redisTest('a Redis that refuses the login or scripts, or has no such database, is named', async () => {
+  const user = ['--user', 'few', 'on', '>few', '~*', '&*', '+@all', '-eval', '-evalsha'];
+  const redis = await startRedis(['--requirepass', 'secret', ...user]);
   const loggedIn = redis.url.replace('//', '//:secret@');
   for (const [url, said] of [
     [redis.url, /cannot be reached: the server requires a password \(NOAUTH/],
@@ -85,6 +88,11 @@ redisTest('a Redis that refuses the login, or has no such database, is named', a
   ] as const)
     expect(await openQueues(url, { installation: 'test' }).then(() => 'opened', describeWithHint)).toMatch(said);
   await (await openQueues(`${loggedIn}/3`, { installation: 'test' })).close();
+  const url = redis.url.replace('//', '//few:few@');
+  await using queues = await openQueues(url, { installation: 'test' });
+  const said = /^review-sync: The queue \(QUEUE_URL\) cannot be used: NOPERM .*'eval.*\n→ grant the user/;
+  expect(await queues.add('sync-orders', 'run').then(() => 'added', describeFailure)).toMatch(said);
+  await expect(evictionPolicy(url)).rejects.toThrow(/NOPERM .*'eval/);
 });
 
 test('the long name of a table stays readable in a message of MySQL, a token does not', () => {
