@@ -278,12 +278,17 @@ test('a warehouse that lacks a migration or a right is a fault', async ({ world 
   await isIll(world, {}, /^warehouse fault: this server is a standby or read-only/);
 });
 
-redisTest('a Redis that drops keys, or whose memory is full, is named', async () => {
+redisTest('a Redis that drops keys, is full or a replica is named', async () => {
   const redis = await startRedis(['--maxmemory-policy', 'allkeys-lru']);
   await using world = await openWorld({ shop: 'sample', environment: { QUEUE_URL: redis.url } });
   await isIll(world, {}, /^queue warning: Redis drops .* \(allkeys-lru\).* → set maxmem.* noeviction$/);
   await withRedis(redis.url, (client) => client.config('SET', 'maxmemory', '1', 'maxmemory-policy', 'noeviction'));
   await isIll(world, {}, /^queue fault: the memory of the server is full \(OOM .* → give it more memory/);
+  await withRedis(redis.url, async (client) => {
+    await client.config('SET', 'maxmemory', '0');
+    await client.replicaof('127.0.0.1', 1);
+  });
+  await isIll(world, {}, /^queue fault: .* read-only \(READONLY .* → name the primary in QUEUE_URL, /);
 });
 
 test('a system that never responds is a fault after eight seconds', async () => {

@@ -31,6 +31,7 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
   const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
   const warehouse = await openWarehouse({ url, brand, lockSeconds, connections: 6 });
   const { db } = warehouse;
+  const ofQueue = config.queueUrl === url ? 'WAREHOUSE_DATABASE_URL' : 'QUEUE_URL';
   return withClosing(warehouse, async () => {
     const parts = await Promise.all([
       inArea('configuration', async () => [
@@ -65,13 +66,10 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
       openOurQueues(config, db).then(
         (queues) =>
           withClosing(queues, async () => [
-            ...(await inArea('queue', () => inTime(checkQueue(queues)))),
+            ...(await inArea('queue', () => inTime(checkQueue(queues)), ofQueue)),
             ...(queues.areOurs ? await inArea('schedules', () => inTime(checkSchedules(queues, schedules))) : []),
           ]),
-        (error: unknown) => {
-          const address = config.queueUrl === url ? 'WAREHOUSE_DATABASE_URL' : 'QUEUE_URL';
-          return [{ area: 'queue' as const, ...failed(error, address) }];
-        },
+        (error: unknown) => [{ area: 'queue' as const, ...failed(error, ofQueue) }],
       ),
     ]);
     return parts.flat();
@@ -115,8 +113,9 @@ async function openOurQueues(config: Config, db: Db): Promise<Queues> {
   return inTime(openQueues(config.queueUrl, names));
 }
 
-async function inArea(area: Area, check: () => Promise<Finding[]>): Promise<Diagnosis> {
-  const findings = await check().catch((error: unknown) => [failed(error)]);
+/** @param address the variable that holds the address of what is checked. */
+async function inArea(area: Area, check: () => Promise<Finding[]>, address?: string): Promise<Diagnosis> {
+  const findings = await check().catch((error: unknown) => [failed(error, address)]);
   return findings.map((finding) => ({ area, ...finding }));
 }
 
