@@ -60,7 +60,7 @@ test('whom a failed first sync has not reached is mailed after a retry, and not 
   ] as const) {
     const world = await openWorld();
     await world.place(order('A', { user_email: 'a@example.com' }));
-    world.serviceRule(() => ({ status: 500 }));
+    world.serviceRule(() => ({ status: 403 }));
     expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
     await world.warehouse('update sync.settings set orders_cursor = null');
     world.serviceRule(() => 'pass');
