@@ -5,8 +5,8 @@ import type { RunRights, Trigger } from '../warehouse/runs/runs.ts';
 import { dayMs } from './limits.ts';
 
 /**
- * The fields by which a customer can be reached (promise 7). The rule below decides when they are sent: a field that is
- * taken off this list is sent always. `orderBody` (plan/desired-order.ts) says which fields are ever sent.
+ * The fields that reach a customer (promise 7). The rule below decides when they are sent: a field that is not on this
+ * list is always sent. `orderBody` (plan/desired-order.ts) says which fields are ever sent.
  */
 export const contactFields = ['user_email', 'user_phone'] as const;
 export type ContactField = (typeof contactFields)[number];
@@ -33,12 +33,12 @@ const contactOf: Readonly<Record<Trigger, ContactPolicy>> = {
   show: 'young',
 };
 
-/** What pushing orders may do: the stricter of the run's rights and of this process's settings. `createdIn`: of a backfill. */
+/** What a push may do: the stricter of the run's rights and the process's settings. `createdIn`: a backfill's range. */
 export type PushRights = Readonly<
   Pick<RunRights, 'trigger' | 'allowRemovals' | 'contactMaxAgeDays' | 'deletes'> & { createdIn: OpenSpan }
 >;
 
-/** With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact for any trigger: to stop mails, setting it is enough. */
+/** With ORDER_CONTACT_MAX_AGE_DAYS=0 a process sends no contact for any trigger. This setting alone stops mails. */
 export const contactPolicy = (rights: Pick<PushRights, 'trigger' | 'contactMaxAgeDays'>): ContactPolicy =>
   rights.contactMaxAgeDays <= 0 ? 'never' : contactOf[rights.trigger];
 
@@ -58,7 +58,7 @@ export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, r
     case 'never':
       return false;
     case 'always':
-      // A step of the queue may name any order: the contact of other days than the person's is not sent.
+      // A queue step may name any order. Orders of days that the person did not name are sent without contact.
       return at >= start && at < end;
     case 'young': {
       // The real age of an order that is dated ahead is unknown. Clocks and zones of two machines differ by less than a day.
@@ -70,18 +70,18 @@ export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, r
   }
 }
 
-/** The decision that is written down with the first lease of an order, for as long as the order is remembered. */
+/** The decision that the first lease of an order records. It stays as long as the order is remembered. */
 export const firstDecision = (order: Omit<ContactQuestion, 'decision'>, rights: PushRights): 'allowed' | 'withheld' =>
   mayCarryContact({ ...order, decision: null }, rights) ? 'allowed' : 'withheld';
 
 /**
- * Whether the decision holds although an earlier lease has allowed contact, until a push is recorded: a person may have stopped
- * a sync that mails, and then runs a backfill or sets ORDER_CONTACT_MAX_AGE_DAYS=0 so that nobody else is mailed.
+ * Whether `withheld` replaces an earlier `allowed` as long as no push is recorded. A person may have stopped a sync
+ * that mails, and then runs a backfill or sets ORDER_CONTACT_MAX_AGE_DAYS=0 so that nobody else is mailed.
  */
 export const isDecidedForGood = ({ trigger, contactMaxAgeDays }: PushRights): boolean =>
   trigger === 'backfill' || contactMaxAgeDays <= 0;
 
-/** Whether contact is sent at any age and after any decision: then an unchanged order is pushed to send it. */
+/** Whether contact is sent at any age and after any decision. If so, an unchanged order is pushed to send it. */
 export const isContactAskedFor = (order: ContactQuestion, rights: PushRights): boolean =>
   contactPolicy(rights) === 'always' && mayCarryContact(order, rights);
 
@@ -90,8 +90,8 @@ export const isContactLeftToSync = (order: ContactQuestion, rights: PushRights):
   contactPolicy(rights) === 'never' && mayCarryContact(order, { ...rights, trigger: 'sync' });
 
 /**
- * The clock by which the age of orders is judged: this machine's or the warehouse's, the later one. A clock that was
- * set back must not make old orders young (promise 7).
+ * The clock that measures the age of orders: this machine's or the warehouse's, the later one. A clock that was set
+ * back must not make old orders young (promise 7).
  */
 export function ageClock(now: () => Date, warehouseNow: Date): () => Date {
   const behindMs = Math.max(0, warehouseNow.getTime() - now().getTime());

@@ -16,45 +16,45 @@ export const slicesAtATime = 2;
  */
 export const ordersAtATime = 384;
 
-/** If so many records in a row fail without a success in between, the service has failed. */
+/** If this many records in a row fail without a success in between, the service has failed. */
 export const failuresInARow = 5;
 
 /**
- * How long the requests of one record may keep failing, and how long to wait before looking what a lost one has done,
- * in milliseconds.
+ * In milliseconds. `giveUpAfterMs`: how long the requests of one record may keep failing. `settleMs`: the wait before a
+ * look at the effect of a lost request.
  */
 export type RequestLimits = { giveUpAfterMs: number; settleMs: number };
 
 /** A record that always fails costs a run 15 s. */
 export const defaultLimits: RequestLimits = { giveUpAfterMs: 15_000, settleMs: 1000 };
 
-/** How often the lines of an order are sent: a second look sends what the first left in doubt. */
+/** How often the lines of an order are sent. The second time sends what the first left in doubt. */
 export const looksAtMost = 2;
 
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
 export const leasePollMs = 500;
 
-/** Orders and sub-orders that may be removed in 24 hours: `perDay`, or that share of those pushed, if it is more (promise 6). */
+/** Orders and sub-orders that 24 hours may remove: `perDay`, or the share of the pushed ones if more (promise 6). */
 export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
 
-/** Pages of a hundred orders of the service in which a run of the catalog looks for products. */
+/** A catalog run looks for products in this many pages of a hundred orders of the service. */
 export const productPagesAtMost = 30;
 
 const minuteMs = 60_000;
 export const dayMs = 24 * 60 * minuteMs;
 
-/** Whether waiting may help: `transient`, a 500, a 403, a lost response; `permanent`, the service refused the record. */
+/** Whether waiting may help. `transient`: a 500, 403, lost response. `permanent`: the service refused the record. */
 export type FailureKind = 'transient' | 'permanent';
 
-/** The one backoff of records, in milliseconds, by the number of failures in a row. The last one is for all further failures. */
+/** The one backoff of records, in milliseconds, by the number of failures in a row. All further failures wait a day. */
 export const retryDelaysMs = [0, 10, 20, 40, 80, 160, 320, 640, 1280, 1440].map((minutes) => minutes * minuteMs);
 
 /**
- * How long after so many failures in a row a record is tried again although nothing changed, in milliseconds. A record that
- * the service refused is tried again after a day: the service may have been corrected meanwhile.
+ * The delay in milliseconds before a record is tried again although nothing changed. A record that the service refused
+ * is tried again after a day, because the service may have been corrected.
  */
 export const retryDelayMs = (kind: FailureKind, failures: number): number =>
   kind === 'permanent' ? dayMs : (retryDelaysMs[failures - 1] ?? dayMs);
 
-/** A creation whose response was lost is looked at once more after so many milliseconds: a copy may have appeared. */
+/** If the response to a creation was lost, look once more after this many milliseconds: a copy may have appeared. */
 export const lookAgainMs = 60 * minuteMs;

@@ -6,7 +6,7 @@ import type { Db } from '../warehouse/index.ts';
 import type { OrderStore } from '../warehouse/orders/order-store.ts';
 import type { RequestLimits } from './limits.ts';
 
-/** What reading, comparing and pushing orders works with. What a push may do is no part of it: see PushRights. */
+/** Dependencies of reading, comparing and pushing orders. PushRights says what a push may do. */
 export type OrderDeps = {
   api: ReviewApi;
   shop: Shop;

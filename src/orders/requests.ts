@@ -12,8 +12,8 @@ import { type FailureKind, failuresInARow } from './limits.ts';
 import type { OrderDeps } from './order-deps.ts';
 
 /**
- * How a request about one record ended. `attempts`: how often it was sent, as after a 429 or a 401. `unknown`: nobody knows
- * whether it was carried out. `absent`: 404. `isRefused`: 4xx, so the service did not carry it out.
+ * How a request about one record ended. `attempts`: how often it was sent, as after a 429 or a 401. `unknown`: it may
+ * have been carried out. `absent`: 404. `isRefused`: 4xx, so the service did not carry it out.
  */
 export type Sent<T> =
   | { kind: 'done'; value: T; attempts: number }
@@ -53,16 +53,16 @@ export function openRequests(
       if (error instanceof NotFoundError) return absent;
       if (error instanceof UnknownOutcomeError) return { kind: 'unknown', reason: error.message, failure: 'transient' };
       if (error instanceof RefusedError) {
-        // 403 and others are about access or a proxy: the same request may soon succeed.
+        // Other statuses, such as 403, are about access or a proxy. The same request may soon succeed.
         const failure = statusesOfRecords.includes(error.status) ? 'permanent' : 'transient';
         return { kind: 'failed', reason: error.message, failure, isRefused: true };
       }
-      // A failure of the token, or of the credentials, is one of all records.
+      // A failure of the token or the credentials concerns all records.
       if (!(error instanceof ReviewApiError) || error.path === '/oauth/token') throw error;
       if (error instanceof AuthenticationError && !error.isForAll)
         return { kind: 'failed', reason: error.message, failure: 'transient' };
-      // One order may always get 429 while others succeed: the breaker distinguishes that from a service that is full.
-      // Without a connection the service is down: no record may wait longer for that.
+      // One order may always get 429 while others succeed. The breaker tells this case from an overloaded service.
+      // Without a connection the service is down, and no record may wait longer.
       if (!error.retryable || (error instanceof UnavailableError && error.isUnsent)) throw error;
       giveUpAfterMs = 0;
       // The same failure has the same reason, however often it was tried (discarded dead letters).
@@ -72,9 +72,9 @@ export function openRequests(
 }
 
 /**
- * Tells a failure of one record from a failure of the service: after five records in a row that failed for a reason
- * that may pass, nothing more is sent. "In a row" counts by start time, because failing records retry and finish last. A
- * success that started later resets the count.
+ * Tells a failure of one record from a failure of the service. After five transient failures of records in a row,
+ * nothing more is sent. "In a row" counts by start time, because failing records retry and finish last. A success that
+ * started later resets the count.
  */
 export function openBreaker() {
   let begun = 0;
@@ -83,9 +83,10 @@ export function openBreaker() {
   let opened: string | undefined;
   return {
     /**
-     * @param hasFailedBefore whether the record failed before: then its failure says nothing about the service.
-     * @returns to be called at the end of the record. Without a failure, the service accepted or refused the record, so it is up.
-     *   `failure`: a reason that may pass. It throws a ReviewSyncError if the service counts as down.
+     * @param hasFailedBefore whether the record failed before. If so, its failure says nothing about the service.
+     * @returns a function to call at the end of the record. Without `failure`, the service accepted or refused the
+     *   record, so it is up. `failure`: a transient reason. The function throws a ReviewSyncError if the service counts
+     *   as down.
      */
     begin(hasFailedBefore: boolean) {
       begun += 1;

@@ -30,11 +30,12 @@ import { isSameInAnyCase, isSameText } from '../plan/same-value.ts';
 import { openBreaker, openRequests } from '../requests.ts';
 
 /**
- * Brings the service's categories in line with the shop's (docs/interface.md, "Categories"): upserts what is new or changed,
- * parents first whatever order the rows come in. A category becomes a dead letter if its parent is not at the service and
- * cannot be synced. The parent of a category that has none in the shop any more is cleared.
+ * Brings the service's categories in line with the shop's (docs/interface.md, "Categories"): upserts what is new or
+ * changed, parents first. If the parent of a category is not at the service and cannot be synced, the category becomes
+ * a dead letter. If the shop no longer gives a category a parent, the parent at the service is cleared.
  *
- * A category that the shop deletes stays at the service. A category that was deleted there is made again once the shop changes it.
+ * A category that the shop deletes stays at the service. If the service deleted a category, it is created again once
+ * the shop changes it.
  */
 export async function syncCategories(deps: OrderDeps): Promise<Counts> {
   const { categories } = deps.api;
@@ -77,11 +78,12 @@ function parentsFirst(byCode: ReadonlyMap<string, Category>, fail: (category: Ca
 }
 
 /**
- * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). The service gives a grade
- * no code, so the link finds it; without a link its name does. A grade that the shop renamed is renamed, not doubled.
+ * Brings the service's member grades in line with the shop's (docs/interface.md, "User grades"). A grade has no code at
+ * the service, so the link finds it, or its name if there is no link. A grade renamed in the shop is renamed, not
+ * doubled.
  *
- * 1. Ask for each linked grade by its id. A grade that was deleted there (404) is created again, with a new id; the next run of
- *    the orders pushes the orders with the old id again.
+ * 1. Ask for each linked grade by its id. If the service has deleted it (404), create it again, with a new id. The next
+ *    run of the orders pushes the orders with the old id again.
  * 2. Create or change what is new or changed. Clear the icon of a grade that has none in the shop any more.
  *
  * A grade that the shop deletes stays at the service.
@@ -110,9 +112,10 @@ function undefinedIfAbsent(error: unknown): undefined {
 }
 
 /**
- * The grade of this name, best in the same case, that no other code of the shop is linked to, else a new one; linked without
- * a fingerprint. Grades have no unique key at the service, and two runs at once would both create what neither has found: so
- * one at a time looks and creates. If its connection or the response is lost, the next run finds the grade by its name.
+ * Finds the grade of this name, best in the same case, that no other code of the shop is linked to, or creates it.
+ * Links it without a fingerprint. Grades have no unique key at the service, so two runs at once would create a grade
+ * twice: a lock lets one run at a time look and create. If that run loses its connection or the response, the next run
+ * finds the grade by its name.
  */
 const findOrCreate = (
   { api: { userGrades }, db }: OrderDeps,
@@ -136,10 +139,10 @@ const findOrCreate = (
   });
 
 /**
- * Opens the shop's records of one kind, and what is remembered of them.
+ * Opens the shop's records of one kind, and their links.
  *
- * @param optional a column, and its field in a record. If the query selects the column and a record has no value, the value at
- *   the service is cleared.
+ * @param optional a column, and its field in a record. If the query selects the column and a record has no value, the
+ *   service's value is cleared.
  */
 async function openCatalog<T extends { code: string }>(
   deps: OrderDeps,
@@ -173,10 +176,10 @@ async function openCatalog<T extends { code: string }>(
     otherCodeOf: (id: number, code: string) =>
       [...links.values()].find((one) => one.id === id && one.code !== code && byCode.has(one.code))?.code,
     /**
-     * Sends the requests about one record, and saves its link. If the service refuses the record, always responds with an error,
-     * or the outcome is not known, the record alone fails. If the service itself fails, the client's errors are thrown.
+     * Sends the requests about one record, and saves its link. The record alone fails if the service refuses it, always
+     * responds with an error, or the outcome is unknown. If the service itself fails, throws the client's errors.
      *
-     * @param send returns the record's id at the service; or why it failed; or undefined if nothing was to be sent.
+     * @param send returns the record's id at the service, or why it failed, or undefined if nothing was to be sent.
      */
     async push(record: T, send: (options: CallOptions) => Promise<{ id: number } | string | undefined>): Promise<void> {
       const { code } = record;
@@ -203,8 +206,8 @@ async function openCatalog<T extends { code: string }>(
 }
 
 /**
- * The rows of a catalog query that can be pushed, by code; the others as dead letters. A code that is there twice is one dead
- * letter: which of its rows is right is not known, and may change. `codes`: of all rows.
+ * The rows of a catalog query that can be pushed, by code; the others as dead letters. If two rows have the same code,
+ * nobody knows which is right: the code is one dead letter. `codes`: the codes of all rows.
  */
 export function readCatalogRows<T extends { code: string }>(
   kind: CatalogKind,
@@ -229,8 +232,8 @@ export function readCatalogRows<T extends { code: string }>(
 }
 
 /**
- * Looks for products that order lines wait for in the service's own order list, which shows the id and the code of a
- * product (docs/interface.md, "Order (list item)"). Costs nothing while no line waits.
+ * Finds the ids of products that order lines wait for. The service's order list shows the id and the code of a product
+ * (docs/interface.md, "Order (list item)"). Sends nothing while no line waits.
  */
 export async function learnFromOrders(
   { api, warehouse }: { api: ReviewApi; warehouse: Warehouse },

@@ -18,10 +18,10 @@ import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 import { boundsOf, inSlices, ordersByCreation } from '../select/orders-by-day.ts';
 
-/** An order as the service shows it. `plan`: what a push that followed now would send. */
+/** An order as the service shows it. `plan`: what a push right after would send. */
 type SeenOrder = ReadOrder & {
   shown?: Shown;
-  /** Why it is not known what the service has. */
+  /** Why we do not know what the service has. */
   lookupFault?: string | undefined;
 };
 
@@ -58,10 +58,10 @@ function comparedOrder(seen: SeenOrder): ComparedOrder {
 }
 
 /**
- * Looks an order up, and plans it as a push would that followed now. Sends nothing but GET.
+ * Looks an order up, and plans it as a push right after would. Sends GET only.
  *
- * @param lines of its links.
- * @throws the client's errors where the service as a whole fails.
+ * @param lines the links of its lines.
+ * @throws the client's errors if the service as a whole fails.
  */
 export async function look(
   deps: OrderDeps,
@@ -72,7 +72,7 @@ export async function look(
   const memory = memoryOf(ours.memory.link, lines);
   const { code } = ours;
   const found = await findOrder(deps, { code, orderId: memory.orderId }, openRequests(deps)).catch((error: unknown) => {
-    // Without a connection, what the shop and the warehouse have is shown all the same.
+    // Without a connection, still show what the shop and the warehouse have.
     if (!(error instanceof UnavailableError && error.retryable)) throw error;
     return { kind: 'failed' as const, reason: describeError(error) };
   });
@@ -92,14 +92,14 @@ export async function compareOrders(deps: OrderDeps, some: readonly ReadOrder[],
 }
 
 /**
- * `read`: orders read from the shop. `unchanged`: those that cost no request, unchanged since they were pushed, or deleted in the
- * shop before. `isCut`: `limit` ended the comparison, so there may be more orders in the range.
+ * `read`: orders read from the shop. `unchanged`: orders that need no request, because they are unchanged since their
+ * push, or were deleted in the shop before it. `isCut`: `limit` ended the comparison; the range may have more.
  */
 export type BackfillDiff = { read: number; unchanged: number; orders: ComparedOrder[]; isCut: boolean };
 
 /**
- * Compares the orders that a backfill of these rights would send with what the service has, until `limit` of them were
- * compared. Sends nothing but GET, at most three requests an order; writes nothing.
+ * Compares the orders that a backfill of these rights would send with what the service has, at most `limit` orders.
+ * Sends GET only, at most three requests an order. Writes nothing.
  */
 export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: number): Promise<BackfillDiff> {
   const planning = await beginPlanning(deps, rights);
@@ -117,9 +117,9 @@ export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: n
 }
 
 /**
- * Numbers of orders. `orders`: those of the shop that were read. Each is one of `equal`, `deleted`, `differing` (`differs` or
- * `missing`), and `notCompared` (all other kinds). `waiting`: a line waits for its product id, or the order for its member grade.
- * `extra`: pushed orders that the shop does not show any more. Lists have the first of the orders.
+ * Numbers of orders. `orders`: orders that the shop showed. Each is one of `equal`, `deleted`, `differing` (`differs`
+ * or `missing`), and `notCompared` (all other kinds). `waiting`: a line waits for its product id, or the order for its
+ * member grade. `extra`: pushed orders that the shop no longer shows. Lists have the first orders only.
  */
 const nothingCompared = () => ({
   orders: 0,
@@ -133,8 +133,8 @@ const nothingCompared = () => ({
   differences: [] as ComparedOrder[],
   unknown: [] as ComparedOrder[],
   /**
-   * Sub-orders that match no line of the shop and that no push removes: another system created them, or they have
-   * reviews. A copy may be among them. `codes`: of their orders.
+   * Sub-orders that match no line of the shop and that no push removes, because another system created them or they
+   * have reviews. A copy may be among them. `codes`: the codes of their orders.
    */
   unmatched: { subOrders: 0, orders: 0, codes: [] as string[] },
   /** Undefined without `--repair`. */
@@ -144,12 +144,12 @@ const nothingCompared = () => ({
 export type OrderVerification = ReturnType<typeof nothingCompared>;
 
 /**
- * Compares shop and service order by order over the orders created in the range, one request an order; pushes again what is
- * missing or differs, if asked to; then looks for pushed orders that the shop no longer shows. Memory does not grow with the
- * range, but for the codes to repair.
+ * Compares the orders created in the range, one request an order. If asked to, pushes missing and differing orders
+ * again. Then looks for pushed orders that the shop no longer shows. Memory does not grow with the range, except for
+ * the codes to repair.
  *
- * @param options.rights of the trigger `repair`, which carries no contact: contact that was never sent, or may not be sent now,
- *   is no difference.
+ * @param options.rights rights of the trigger `repair`, which sends no contact. Contact that was never sent, or may not
+ *   be sent now, is no difference.
  */
 export async function verifyOrders(
   deps: OrderDeps & { onProgress(orders: number, note: string): void },
@@ -177,9 +177,9 @@ export async function verifyOrders(
   return report;
 }
 
-/** Pushes orders again, and compares them once more. @returns how many agree now, which do not, and what the pushes did. */
+/** Pushes orders again, and compares them again. @returns how many agree now, which do not, and the pushes' counts. */
 async function repair(deps: OrderDeps, codes: readonly string[], rights: PushRights) {
-  // Not those that were never pushed: if the repair breaks off, no other run is to push them with contact (promise 7).
+  // Orders never pushed do not become due: if the repair breaks off, no other run pushes them with contact (promise 7).
   await makeDue(deps.db, codes);
   const counts = await pushOrders(deps, codes, rights);
   const planning = await beginPlanning(deps, rights);

@@ -6,12 +6,12 @@ import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 
 const nothingForecast = () => ({
   orders: 0,
-  /** As they stand at the service already, or deleted in the shop before they were pushed: they cost no request. */
+  /** Orders that need no request: the service has them as they are, or the shop deleted them before their push. */
   unchanged: 0,
   toSend: 0,
-  /** How many of those to send the shop has deleted: at most these are deleted at the service (promise 6). */
+  /** Orders to send that the shop has deleted. At most these are deleted at the service (promise 6). */
   toDelete: 0,
-  /** Upserts and new sub-orders; changes of sub-orders that are there already may come on top. */
+  /** Upserts and new sub-orders. Changes of existing sub-orders may come on top. */
   requests: 0,
   /** Orders and lines that would become dead letters: how many, and by reason. */
   faulty: 0,
@@ -19,7 +19,7 @@ const nothingForecast = () => ({
   waitingLines: 0,
   /** Different customers among the orders to send whose e-mail or phone the shop has. */
   reachable: 0,
-  /** How many of them would go to the service with it (promise 7): the service may mail these. */
+  /** Reachable customers whose contact would be sent (promise 7). The service may mail them. */
   withContact: 0,
 });
 

@@ -11,12 +11,12 @@ import { look } from './compare-orders.ts';
 /** A request as a push would send it. */
 export type WireRequest = Omit<ReturnType<typeof wireOf>, 'call'>;
 
-/** What is known of the order that a person asks for, with the customer's data. */
+/** The order that a person asks for, with the customer's data. */
 export type ShownOrder = Awaited<ReturnType<typeof showOrder>>;
 
 /**
  * The life of one order: what the shop has, what was pushed, what the service has, how they compare now, and what the
- * next run of `sync orders` would send. Sends nothing but GET, and changes nothing.
+ * next run of `sync orders` would send. Sends GET only, and changes nothing.
  */
 export async function showOrder(deps: OrderDeps, asked: string, rights: PushRights) {
   const planning = await beginPlanning(deps, rights);
@@ -28,31 +28,31 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
   const seen = await look(deps, ours ?? { code, memory: memoryOf(link) }, lines, planning);
   const { shown, lookupFault, deadLetter } = seen;
   const difference = seen.plan?.difference;
-  // A run that does not know yet that the service shows another order sends its first requests.
+  // The next run does not know yet that the service shows another order, and sends its first requests.
   const stop = seen.plan?.memory.stop;
   const plan = stop ? ours?.plan : seen.plan;
   const nothing: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop' =
     raw === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing;
   return {
-    /** As the shop stores it. If its column ignores case, the order is called by the shop's own code from here on. */
+    /** As the shop stores it, and as used below. If the shop's column ignores case, it may differ from `asked`. */
     code,
     shop: raw,
     service: typeof shown === 'string' ? undefined : shown,
-    /** Why nobody knows whether the service has the order. */
+    /** Why we do not know whether the service has the order. */
     lookupFault,
     difference,
-    /** What was pushed of the order, and of its lines. */
+    /** What was last pushed: the order and its lines. */
     link: seen.memory.link,
     lines: seen.memory.lines,
     deadLetters: await deadLettersOfOrder(deps.db, code),
     /** Why the order cannot be sent. */
     fault: (deadLetter ?? stop)?.reason,
-    /** Why the next run that reads the order sends nothing; undefined: it sends the requests. */
+    /** Why the next run that reads the order sends nothing. Undefined: it sends `requests`. */
     nothingToSend: nothing,
     requests: plan && (stop ?? difference) ? wireRequests(plan, difference?.orderId) : [],
     /** Fields with a value in the shop that the contact rule leaves out of the requests. */
     withheld: plan?.withheld ?? [],
-    /** The code of another order: once the service has shown that this one is not the same, customer and lines follow. */
+    /** The code of another order. Customer and lines follow once the service has shown that the two differ. */
     looksFirstFor: plan?.looksFirstFor,
   };
 }
@@ -64,7 +64,7 @@ export const wireRequests = ({ requests }: PlannedRequests, orderId: number | un
     return [{ method, path, body }];
   });
 
-/** The same without the requests. It says only that a name, an e-mail address or a phone number is there. */
+/** A ShownOrder without the requests. It says only whether a name, an e-mail address or a phone number is there. */
 export function withoutCustomer({ requests: _, ...order }: ShownOrder): Omit<ShownOrder, 'requests'> {
   const { shop, service, difference } = order;
   return {

@@ -12,31 +12,31 @@ import { contactFields, isContactField } from '../contact-rule.ts';
 export type DesiredOrder = {
   code: string;
   order: Order;
-  /** Its rows as the shop's queries give them. A column that is not selected is in none of them. */
+  /** Its rows as the shop's queries give them. A row lacks a column that is not selected. */
   raw: RawOrder;
   /** The whole body, contact included; without contact if the shop has deleted the order. */
   body: OrderBody;
   /** Lines that can be pushed now. */
   lines: Line[];
-  /** Lines whose product the service is not known to have yet. */
+  /** Lines that wait until the service's id of their product is known. */
   waiting: { lineCode: string; productCode: string }[];
-  /** Lines that break the contract. Their sub-orders are not changed; `lineCode` is a hash where no code is usable. */
+  /** Lines that break the contract. Their sub-orders are not changed. Without a usable code, `lineCode` is a hash. */
   faulty: (NewDeadLetter & { lineCode: string })[];
-  /** Other orders of the shop whose codes the service may hold for this one's. It must show first that it tells them apart. */
+  /** Other orders whose codes the service may take for this one. It must first show that it tells them apart. */
   alike: readonly AlikeOrder[];
-  /** The shop's member grade, where the service is not known to have it: then it is no part of the body. */
+  /** The shop's member grade if its id at the service is unknown. The body then has no grade. */
   unlinkedGrade: string | undefined;
-  /** Hash of all that is wanted. It covers 16 bits of e-mail address and phone number, too few to recover them. */
+  /** Hash of the desired order. It covers 16 bits of e-mail address and phone number, too few to recover them. */
   fingerprint: string;
 };
 
 export type Line = Readonly<{ lineCode: string; content: SubOrderContent }>;
 
 /**
- * Checks what the shop gave against the contract, and makes of it what the service should have.
+ * Checks the shop's rows against the contract, and builds the order that the service should have.
  *
- * @param products the service's ids by the shop's codes, as far as they are known; `grades` likewise.
- * @param deletes of the rights of the push.
+ * @param products the known ids at the service by the shop's codes. `grades` likewise.
+ * @param deletes from the rights of the push.
  * @returns a dead letter if the order itself cannot be read.
  */
 export function desiredOrder(
@@ -51,7 +51,7 @@ export function desiredOrder(
   const order = checked.row;
   const grade = order.userGradeCode;
   const whole = orderBody(order, grade === undefined ? undefined : grades.get(grade));
-  // An order that the shop has deleted has no contact any more.
+  // An order that the shop has deleted no longer has contact.
   const body = order.deletedAt ? withoutContact(whole) : whole;
   const unlinkedGrade = whole.user_grade_id === undefined ? grade : undefined;
   const read = readLines(order, raw.lines, products);
@@ -87,7 +87,7 @@ const withoutContact = (body: OrderBody): OrderBody =>
 const sixteenBits = (code: string, value: string | null | undefined) =>
   value == null ? null : hash('sha256', JSON.stringify([code, value]), 'hex').slice(0, 4);
 
-/** A line_code that is there twice is one dead letter: which of its rows is right is not known, and may change. */
+/** If two rows have the same line_code, nobody knows which is right: the code is one dead letter. */
 function readLines(order: Order, rows: readonly RawRow[], products: ReadonlyMap<string, number>) {
   const parts: Pick<DesiredOrder, 'lines' | 'waiting' | 'faulty'> = { lines: [], waiting: [], faulty: [] };
   const codeOf = (row: RawRow) => (isUsableCode(row.line_code) ? row.line_code : contentKey(row));
@@ -110,8 +110,8 @@ function readLines(order: Order, rows: readonly RawRow[], products: ReadonlyMap<
 const repeatedLine = 'line_code is there twice in its order, expected a code that is unique in the order';
 
 /**
- * The dead letter of an order that cannot be read, or must not be sent. It keeps the code of another order that the service has
- * shown for this one (alike_orders.sql).
+ * The dead letter of an order that cannot be read, or must not be sent. If the service has shown another order for this
+ * one, the dead letter keeps the other code (alike_orders.sql).
  */
 export function orderDeadLetter(raw: RawRow, reason: string, shownCode?: string | null): NewDeadLetter {
   const code = raw.code ?? '';
@@ -122,13 +122,13 @@ export function orderDeadLetter(raw: RawRow, reason: string, shownCode?: string 
 /** The code by which the service has shown another order for this one. */
 export const shownFor = (alike: readonly AlikeOrder[]) => alike.find(({ shownCode }) => shownCode !== null)?.shownCode;
 
-/** The key of a line's dead letter: no two lines have the same, also if a code has a slash. */
+/** The key of a line's dead letter. It is unique even if a code has a slash. */
 export const lineKey = (orderCode: string, lineCode: string) =>
   [orderCode, lineCode].map((code) => code.replaceAll('%', '%25').replaceAll('/', '%2F')).join('/');
 
 /**
- * The body of `POST /v1/orders`: all fields that the shop has, and null for those that the service was sent before and
- * that the shop does not have any more. A member grade that is not linked yet keeps what was sent before.
+ * The body of `POST /v1/orders`: all fields that the shop has, and null for fields that were sent before and that the
+ * shop no longer has. While a member grade is not linked, the order keeps the grade that was sent before.
  */
 export function requestBody(desired: DesiredOrder, sentFields: readonly string[], withContact: boolean): OrderBody {
   const total_price = sentAmount(desired.body.total_price, 'total_price');
@@ -141,10 +141,10 @@ export function requestBody(desired: DesiredOrder, sentFields: readonly string[]
   return sent as OrderBody;
 }
 
-/** Hash of what is pushed; equal for values that are equal as JSON with their keys in any order. */
+/** Hash of what is pushed. Equal JSON values have equal hashes, with their keys in any order. */
 export const fingerprint = (value: object): string => hash('sha256', sortedJson(value) ?? '', 'base64url');
 
-/** The fingerprint after a push with ORDER_CONTACT_MAX_AGE_DAYS=0: with another setting the order is pushed once more. */
+/** The fingerprint after a push with ORDER_CONTACT_MAX_AGE_DAYS=0. Another setting causes one more push. */
 export const contactStopped = (order: DesiredOrder): string => `${order.fingerprint} without contact`;
 
 /** Fields of `POST /v1/orders` that an order may lack. */
@@ -176,13 +176,13 @@ function orderBody(order: Order, userGradeId: number | undefined): OrderBody {
   });
 }
 
-/** `product_code`: by which the product's id was found. It is remembered, and not sent. */
+/** `product_code`: the key to the product's id. It is remembered, and not sent. */
 export type SubOrderContent = SubOrderBody & {
   product_options: Readonly<Record<string, string>>;
   product_code?: string | undefined;
 };
 
-/** The body of a sub-order (docs/interface.md, "Sub-orders"); also what is remembered of it as last pushed. */
+/** The body of a sub-order (docs/interface.md, "Sub-orders"). Its link remembers the one that was last pushed. */
 function subOrderBody(line: OrderLine, productId: number): SubOrderContent {
   return compact({
     product_id: productId,
@@ -197,7 +197,7 @@ function subOrderBody(line: OrderLine, productId: number): SubOrderContent {
   });
 }
 
-/** What is sent of the content of a sub-order. The client shortens amounts when it sends them. */
+/** The content of a sub-order as a request sends it. The client shortens amounts when it sends them. */
 export function sentOf<Body extends SubOrderPatch>({ product_code: _, ...body }: Body & { product_code?: unknown }) {
   return body.price === undefined ? body : { ...body, price: sentAmount(body.price, 'price') };
 }
@@ -209,7 +209,7 @@ const toTheSecond = (date: Date): string => date.toISOString().replace(/\.\d+Z$/
 const compact = <T extends object>(body: T): T =>
   Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined)) as T;
 
-/** Two orders of the shop may be one at the service: the later one is not sent (promise 2). */
+/** The service may take two orders of the shop for one. The later order is not sent (promise 2). */
 export const alikeFault = (other: string) =>
   `the service may hold this code and ${JSON.stringify(other)} for one: nothing of this order is sent. ` +
   'Let orders.sql give one of them a code that differs in more than case, spaces, accents, dashes or leading zeros, ' +

@@ -4,12 +4,12 @@ import { contactFields } from '../contact-rule.ts';
 import type { FailureKind } from '../limits.ts';
 import { isPending, type LineLink } from './sub-orders.ts';
 
-/** The order as the service shows it. `unknown`: nobody has looked yet, or knows what became of requests sent since. */
+/** The order as the service shows it. `unknown`: nobody has looked yet, or a later request has no certain outcome. */
 export type Shown = OrderDetail | 'absent' | 'unknown';
 
 /**
- * `lineCode`: the line that failed; undefined: the order as a whole. `held`: how many removals were not allowed. `kept`: fields
- * that the service did not clear. `other`: the code of the order that the service shows for this one.
+ * `lineCode`: the line that failed; undefined: the order as a whole. `held`: the number of removals held back. `kept`:
+ * fields that the service did not clear. `other`: the code of the order that the service shows for this one.
  */
 export type PushFailure = {
   lineCode?: string;
@@ -20,9 +20,9 @@ export type PushFailure = {
   other?: string;
 };
 
-/** What is known of an order: what the warehouse remembers, and what the requests of this push have shown so far. */
+/** What is known of an order from the warehouse and from the requests of this push so far. */
 export type OrderMemory = Readonly<{
-  /** As the warehouse remembers it; undefined: nothing. */
+  /** As the warehouse remembers it. Undefined: it has no record. */
   link: OrderLink | undefined;
   lines: readonly LineLink[];
   orderId: number | null;
@@ -34,11 +34,11 @@ export type OrderMemory = Readonly<{
   failures: readonly PushFailure[];
   /** How often the lines were sent, this time included. */
   looks: number;
-  /** The removals of 24 hours are used up, so this push sends none. */
+  /** The removals of 24 hours are used up, so this push removes no sub-order. */
   areRemovalsHeld: boolean;
-  /** How many removals are not sent, for this or another reason. */
+  /** How many removals are not sent, for any reason. */
   held: number;
-  /** The deletion of the order was held back or refused, or nobody knows what became of it. */
+  /** The deletion of the order was held back or refused, or its outcome is unknown. */
   failedDeletion: (PushFailure & { isUnknown?: true }) | undefined;
   /** Why nothing more is sent of the order. */
   stop: PushFailure | undefined;
@@ -60,8 +60,8 @@ export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLinkRo
 });
 
 /**
- * Links to sub-orders are of one order of the service: if it has lost the order and made it again under another id, only
- * creations are left, for a push may have died while it made the order again.
+ * A link belongs to one order of the service. If the service lost the order and created it again under another id, only
+ * links of creations stay: a push may have died while it created the order again.
  */
 export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
   if (typeof shown === 'string' || shown.id === memory.orderId) return memory;
@@ -72,15 +72,15 @@ export function asShown(memory: OrderMemory, shown: Shown): OrderMemory {
 /** No push of the order has begun. */
 export const isNeverPushed = (link: OrderLink | undefined) => link === undefined || link.contact === null;
 
-/** The service has made an order again that it had lost, as after the restoration of a backup. */
+/** The service lost the order, as after the restoration of a backup, and has created it again. */
 export const isMadeAgain = ({ link, orderId }: OrderMemory) =>
   link !== undefined && link.orderId !== null && link.orderId !== orderId;
 
-/** Optional fields that the service was sent a value of. */
+/** Optional fields that were sent to the service with a value. */
 export const sentBefore = (memory: OrderMemory): readonly string[] =>
   isMadeAgain(memory) ? [] : (memory.link?.sentFields ?? []);
 
-/** Whether a push of ours may have left contact at the service. If the push was not recorded, it may have. */
+/** Whether a push of ours may have left contact at the service. A push without a record may have. */
 export const mayHaveContact = ({ link }: OrderMemory) =>
   link === undefined ||
   link.orderId === null ||

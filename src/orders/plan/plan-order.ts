@@ -39,7 +39,7 @@ export type OrderRequest =
   | { kind: 'post order'; body: OrderBody }
   | LineRequest;
 
-/** The requests in the order in which they are sent. Before the first one, the lines of `memory` are written down. */
+/** The requests in sending order. The lines of `memory` are saved before the first request. */
 export type PlannedRequests = { requests: readonly OrderRequest[]; memory: OrderMemory };
 
 /** The differences of one order between shop and service. */
@@ -48,7 +48,7 @@ export type OrderDifference = {
   orderId: number | undefined;
   /** The order is to be deleted at the service; nothing else is sent. */
   isDeletion: boolean;
-  /** Fields of the order in which both ends differ. Contact that the rule withholds is left out. */
+  /** Fields of the order that differ, without contact that the rule withholds. */
   fields: FieldDifference[];
   linesNotSent: { lineCode: string; reason: string; isWaiting?: true }[];
   fieldsNotSent: { field: string; reason: string }[];
@@ -56,30 +56,30 @@ export type OrderDifference = {
 };
 
 export type OrderPlan = PlannedRequests & {
-  /** Why a run that reads the order sends nothing, although the requests would bring the order in line. */
+  /** If set, a run that reads the order sends none of `requests`, and this is why. */
   nothing: 'unchanged' | 'deleted in the shop' | undefined;
-  /** Undefined: nobody has looked at the service, or it shows another order of the shop. */
+  /** Undefined: nobody has looked at the service, or the service shows another order of the shop. */
   difference: OrderDifference | undefined;
   /** Contact of the shop that the rule leaves out (promise 7). */
   withheld: ContactField[];
-  /** If the list is only step 3: the code of the other order. The rest is planned once the service tells the two apart. */
+  /** The code of the other order if the list is only step 3. The rest follows once the service tells them apart. */
   looksFirstFor?: string;
 };
 
 /**
- * Plans one order: which requests to send, in which order, what is left out, and why. Pure, and the only place that decides
- * it: a push sends this list, and `preview`, `explain`, `verify` and the dry runs show it.
+ * Plans one order: the requests in sending order, what is left out, and why. Pure, and the only place that decides
+ * this. A push sends this list; `preview`, `explain`, `verify` and the dry runs show it.
  *
- * 1. Send nothing about an order that is unchanged, or that the shop has deleted before it was pushed. Send nothing more if
- *    the service shows another order for this one.
- * 2. Look up an order that the shop has deleted, and delete it if the rights say so. If it must stay, or its deletion was
- *    refused or held back, go on without contact (promises 6 and 7).
- * 3. If the service may hold the code for that of another order, POST it without customer and lines.
- * 4. POST the order: all fields that the shop has, and empty values for those that the service was sent before. If the
- *    service shows more that the shop does not have, POST it once more with empty values for these.
+ * 1. If the order is unchanged, or the shop deleted it before its first push, send nothing. If the service shows
+ *    another order for this one, send nothing more.
+ * 2. If the shop has deleted the order, look it up, and delete it if the rights say so. If it must stay, or its
+ *    deletion was refused or held back, go on without contact (promises 6 and 7).
+ * 3. If the service may take the order for another one, POST it without customer and lines.
+ * 4. POST the order: all fields that the shop has, and empty values for other fields that were sent before. If the
+ *    service shows more fields that the shop does not have, POST the order again with empty values for them.
  * 5. Change, remove and create sub-orders.
  *
- * Before anybody has looked, the request that shows the order is the whole list.
+ * As long as the service has not shown the order, the list is only the request that shows it.
  */
 export function planOrder(
   order: DesiredOrder,
@@ -108,7 +108,7 @@ export function planOrder(
   const other = detail && otherCode(order, detail);
   if (detail && other !== undefined) {
     const stop = { reason: alikeFault(other), failure: 'permanent', other } as const;
-    // Nothing is compared with another order of the shop; a code that was changed at the service is a difference.
+    // Another order of the shop is not compared. A code that was changed at the service is a difference.
     const isOfShop = isSameCode(detail.code, order.code);
     return { ...plan, difference: isOfShop ? undefined : difference, memory: { ...given, stop } };
   }
@@ -122,7 +122,7 @@ export function planOrder(
   const [alike] = detail ? [] : order.alike;
   if (alike) return { ...plan, requests: [firstLook(order)], looksFirstFor: alike.code };
 
-  // Fields that are sent empty: those that the service was sent before, and those that it shows; not those that it refused.
+  // Send empty values for fields sent before and fields that the service shows, except fields it refused to empty.
   const bodyEmptying = (shownFields: readonly string[]) => {
     const fields = [...sentBefore(memory), ...shownFields].filter((field) => !memory.refused.includes(field));
     return requestBody(order, fields, withContact);
@@ -131,7 +131,7 @@ export function planOrder(
   if (!difference) return { ...plan, requests: [{ kind: 'post order', body: first }] };
   const bodies = detail ? [first, bodyEmptying(shownOnly(order, detail, memory))] : [first];
 
-  // An order that loses all its lines at once loses none: that looks like a fault of the query.
+  // If an order loses all its lines at once, none is removed: this looks like a fault of the query.
   const mayRemove = !memory.areRemovalsHeld && (rights.allowRemovals || !isEmptied(order));
   const { matched, create, remove, links } = difference.subOrders;
   const removals = mayRemove ? remove : [];
@@ -142,7 +142,7 @@ export function planOrder(
   };
 }
 
-/** Contact that a repair compares although it carries none: what was sent before and is shown. The next sync sends it. */
+/** A repair sends no contact, but compares contact that was sent before and is shown. The next sync sends it. */
 const contactOfRepair = (memory: OrderMemory, detail: OrderDetail): ContactField[] =>
   contactFields.filter((field) => sentBefore(memory).includes(field) && shownContact(detail)[field]);
 
@@ -162,7 +162,7 @@ function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, righ
   const isStopped = rights.contactMaxAgeDays <= 0 && link.fingerprint === contactStopped(order);
   if (link.fingerprint !== order.fingerprint && !isStopped) return undefined;
   if (rights.allowRemovals && link.failedPushes > 0) return undefined;
-  // If contact goes at any age, the clock does not matter.
+  // If contact is sent at any age, the clock does not matter.
   const isContactMissing =
     isContactAskedFor({ decision: link.contact, createdAt, now: createdAt }, rights) &&
     contactFields.some((field) => order.body[field] !== undefined && !link.sentFields.includes(field));
@@ -170,9 +170,9 @@ function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, righ
 }
 
 /**
- * The deletion of an order that the shop does not have any more, sent once. An order with reviews is not deleted (promise 6).
+ * The deletion of an order that the shop no longer has, sent once. An order with reviews is not deleted (promise 6).
  *
- * @param isClearable whether something is left to do about an order whose deletion failed.
+ * @param isClearable whether something is left to do about the order if its deletion failed.
  * @returns undefined: the order stays at the service.
  */
 export function planDeletion(
@@ -181,19 +181,19 @@ export function planDeletion(
   { deletes }: Pick<PushRights, 'deletes'>,
   isClearable: boolean,
 ): PlannedRequests | undefined {
-  // The id that the service shows is the one to delete: ours was never recorded, or is another order's by now.
+  // Delete the id that the service shows: ours may never have been recorded, or may now be another order's.
   const memory = asShown(given, shown);
   const { failedDeletion, stop } = memory;
   if (shown === 'absent' || stop) return { requests: [], memory };
   if (shown === 'unknown') return { requests: [{ kind: 'find' }], memory };
-  // The service may carry the deletion out later: any other request could create the order again.
+  // The service may carry the deletion out later. Any other request could then create the order again.
   if (failedDeletion?.isUnknown) return { requests: [], memory: { ...memory, stop: failedDeletion } };
   if (failedDeletion) return isClearable ? undefined : { requests: [], memory };
   if (deletes === 'off' || shown.sub_orders.some(mayHaveReviews)) return undefined;
   return { requests: [{ kind: 'delete order' }], memory };
 }
 
-/** One request for each body that says more than what the service accepted last. */
+/** One request for each body that differs from what the service accepted last. */
 function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): OrderRequest[] {
   let known = accepted?.body;
   return bodies.flatMap((body) => {
@@ -208,7 +208,7 @@ function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): Order
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;
 
-/** One request with the values, another one that empties fields: a service may refuse empty values only. */
+/** One request with the values, and another that empties fields: a service may refuse only empty values. */
 function valuesFirst(change: SubOrderDifference['matched'][number]) {
   const parts = Map.groupBy(Object.entries(change.body), ([, value]) => value === null);
   return [parts.get(false), parts.get(true)].flatMap((some) =>
@@ -221,7 +221,7 @@ export const emptyFields = (body: object) =>
 
 export const isRemoval = ({ kind }: OrderRequest) => kind === 'remove' || kind === 'delete order';
 
-/** The memory once the day's allowance is too small for the removals of a plan: the next plan goes without them. */
+/** The memory once the day's allowance is too small for the removals of a plan. The next plan has no removals. */
 export function holdRemovals(memory: OrderMemory, { requests }: PlannedRequests): OrderMemory {
   if (requests.every(({ kind }) => kind !== 'delete order')) return { ...memory, areRemovalsHeld: true };
   const reason = `the shop has deleted the order; it stays at the service, because ${usedUp}. ${toAllow}`;
@@ -233,9 +233,9 @@ export const toAllow = 'If that is right, use --allow-removals: review-sync sync
 export const usedUp = 'the removals of 24 hours are used up';
 
 /**
- * Compares an order in the shop with the order as the service shows it. Lines that failed are left as they are.
+ * Compares the shop's order with the order that the service shows. Lines that failed stay as they are.
  *
- * @param contact the fields whose value the shop and the service should share (promise 7).
+ * @param contact the contact fields that should be equal at both ends (promise 7).
  */
 function compareOrder(
   order: DesiredOrder,
@@ -249,7 +249,7 @@ function compareOrder(
   const unit = detail && unitOf(order, detail, links, memory.accepted !== undefined);
   const notPushed = new Set([...waiting, ...faulty, ...memory.failures].flatMap(({ lineCode }) => lineCode ?? []));
   const { deletedAt } = order.order;
-  // An order that the shop has deleted, and that stays at the service, gets no more lines.
+  // If an order that the shop has deleted stays at the service, it gets no more lines.
   const isAdded = (lineCode: string) => !deletedAt || links.some((link) => link.lineCode === lineCode);
   const pushed = order.lines.filter(({ lineCode }) => !notPushed.has(lineCode) && isAdded(lineCode));
   const isSelected = (column: string) => column in (raw.lines[0] ?? {});
@@ -276,9 +276,9 @@ function compareOrder(
 }
 
 /**
- * The unit in which the service counts the money of this order. The response to a POST shows the total that was just sent.
- * Otherwise the prices that were last sent are compared with those of the sub-orders. The shop's total of today is not: if
- * the order was pushed in a wrong unit, the total would agree with what is shown in a unit that the service does not use.
+ * The money unit of the service for this order. The response to a POST shows the total that was just sent. Otherwise
+ * the prices that were last sent are compared with the sub-orders' prices. The shop's total of today is not compared:
+ * after a push in a wrong unit, it would agree with the shown total in a unit that the service does not use.
  */
 function unitOf({ body }: DesiredOrder, shown: OrderDetail, links: readonly LineLink[], isPosted: boolean) {
   const total = isPosted ? moneyUnitOf([{ amount: body.total_price, shown: shown.total_price }]) : undefined;
@@ -297,7 +297,7 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDif
   return matched.some((line) => line.isHidden || isShownDifferent(line.fields));
 }
 
-/** The fields in which both ends differ, of those that the detail of an order shows (docs/interface.md). */
+/** The fields that differ, among those that the detail of an order shows (docs/interface.md). */
 function fieldsOfShop(
   order: DesiredOrder,
   shown: OrderDetail,
@@ -306,7 +306,7 @@ function fieldsOfShop(
   unit: MoneyUnit,
 ): FieldDifference[] {
   const { body, raw } = order;
-  // The service need not have contact that the rule withholds. If it shows another value, that value stays.
+  // The service need not have contact that the rule withholds. Another value that it shows stays.
   const contact = (field: ContactField) => {
     const ours = body[field];
     const theirs = shownContact(shown)[field];
@@ -328,7 +328,7 @@ function fieldsOfShop(
 /** Contact as the service shows it; undefined: the response lacks it. */
 const shownContact = ({ user_email, phone: user_phone }: OrderDetail) => ({ user_email, user_phone });
 
-/** A service may write an address in lower case, and a phone number without hyphens or with the prefix of its country. */
+/** A service may show an e-mail in lower case, and a phone number without hyphens or with the prefix of its country. */
 function isSameContact(field: ContactField, theirs: string, ours: string): boolean {
   const [one = '', other = ''] = [theirs, ours].map((text) => plainText(text).toLowerCase());
   const [shown, wanted] = [one, other].map((text) => text.replace(/\D/g, '').replace(/^0+/, ''));
@@ -336,13 +336,13 @@ function isSameContact(field: ContactField, theirs: string, ours: string): boole
   return shown === wanted || (/^(?:\+|00)/.test(one) && shown.endsWith(wanted) && shown.length - wanted.length <= 3);
 }
 
-/** Some services show the account if there is no name. Any other name is still there, masked or not, if the shop has none. */
+/** Some services show the account if there is no name. Any other name is still there, masked or not. */
 function nameOf({ user_name }: OrderBody, { username, user_code }: OrderDetail) {
   if (user_name !== undefined) return unmasked(username);
   return username !== undefined && username === user_code ? null : username;
 }
 
-/** A service may show parts of a customer's data only, such as `k**@example.com`: then nobody knows what it has. */
+/** If a service masks a customer's data, such as `k**@example.com`, nobody knows what it has. */
 const unmasked = (theirs: string | null | undefined) => (theirs?.includes('*') ? undefined : theirs);
 
 /** Fields that the service shows with a value although the shop has none. */
@@ -353,7 +353,7 @@ export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: Order
 
 const personal = ['user_email', 'user_phone', 'user_name', 'username', 'phone'];
 
-/** Shows only whether a field with the customer's name, e-mail address or phone number has a value (promise 9). */
+/** Reduces the customer's name, e-mail address or phone number to whether it has a value (promise 9). */
 export const masked = <T>(field: string, value: T) => (personal.includes(field) && value ? 'a value' : value);
 
 export const withoutPersonalData = (difference: OrderDifference): OrderDifference => ({

@@ -20,8 +20,8 @@ export async function beginPlanning({ db, now }: OrderDeps, rights: PushRights):
 }
 
 /**
- * An order of the shop, and what is remembered of it but for its lines. `plan`: what a run sends before it has looked at the
- * service. An order that cannot be read, or must not be sent, is a dead letter.
+ * An order of the shop, and its memory without lines. `plan`: what a run sends before it has looked at the service. An
+ * order that cannot be read, or must not be sent, is a dead letter.
  */
 export type ReadOrder = { code: string; memory: OrderMemory } & (
   | { order: DesiredOrder; plan: OrderPlan; deadLetter?: undefined }
@@ -29,10 +29,11 @@ export type ReadOrder = { code: string; memory: OrderMemory } & (
 );
 
 /**
- * The orders of these codes. The change feed may write a code in another case or form of Unicode than orders.sql, or with
- * spaces: such an order is read by the code that the warehouse remembers. The nightly rescan finds it if it was never pushed.
+ * The orders of these codes. The change feed may write a code in another case or Unicode form than orders.sql, or with
+ * spaces. Such an order is read by the code that the warehouse remembers. If it was never pushed, the nightly rescan
+ * finds it.
  *
- * @returns `gone`: codes of which no order is shown.
+ * @returns `gone`: codes of orders that the shop does not show.
  */
 export async function readSlice({ shop, db }: Pick<OrderDeps, 'shop' | 'db'>, codes: readonly string[]) {
   const raws = await shop.orders(codes);
@@ -54,7 +55,7 @@ export async function readOrders({ db }: OrderDeps, raws: readonly RawOrder[], p
   const grades = new Map([...(await catalogLinks(db, 'user_grade'))].map(([code, { id }]) => [code, id]));
   const codeOf = ({ order }: RawOrder) => order.code ?? '';
   const links = await orderLinks(db, raws.map(codeOf));
-  // An order that the shop has deleted before its first push is never sent, and holds no other order back.
+  // If the shop deleted an order before its first push, it is never sent, and holds no other order back.
   const isDeleted = ({ order: { deleted_at: at } }: RawOrder) => at && !isLater(new Date(at), planning);
   const isNever = (raw: RawOrder) => isDeleted(raw) && isNeverPushed(links.get(codeOf(raw)));
   const alike = await alikeOrders(db, raws.filter((raw) => !isNever(raw)).map(codeOf));
@@ -74,9 +75,9 @@ export async function readOrders({ db }: OrderDeps, raws: readonly RawOrder[], p
 /**
  * Why an order is not sent:
  *
- * - The shop is to delete it later: the date may stand for "never", or for the end of a period.
- * - The service may hold its code for that of an earlier order, and has shown the earlier order for it, or has not accepted the
- *   earlier order yet. Otherwise the first request of this order shows it (planOrder).
+ * - `deleted_at` is in the future: the date may stand for "never", or for the end of a period.
+ * - The service may take it for an earlier order, and has shown the earlier order for it, or has not accepted the
+ *   earlier order yet. Otherwise its first request tells (planOrder).
  */
 function faultOf({ alike, order: { deletedAt } }: DesiredOrder, { orderId: id }: OrderMemory, planning: Planning) {
   if (deletedAt && isLater(deletedAt, planning))
@@ -97,12 +98,12 @@ export async function missingInShop(
   return codes.filter((code) => !found.has(code));
 }
 
-/** Whether two dates of creation are those of one order. A corrected SHOP_TIME_ZONE moves a date by less than a day. */
+/** Whether two creation dates may belong to one order. A corrected SHOP_TIME_ZONE moves a date by less than a day. */
 export const isSameCreation = (one: Date, other: Date): boolean => Math.abs(one.getTime() - other.getTime()) <= dayMs;
 
 /**
- * Why the shop's order is another one than the order of the same code that the service has: the shop was numbered again, or
- * has used the number again. Undefined: it is the same one, or the service has not accepted one yet.
+ * Why the shop's order is not the order that the service has under the same code: the shop renumbered its orders, or
+ * reused the number. Undefined: it is the same order, or the service has not accepted one yet.
  */
 export function otherOrderFault({ createdAt }: Order, link: OrderLink | undefined): string | undefined {
   if (link === undefined || link.orderId === null || link.orderedAt === null) return undefined;

@@ -3,8 +3,8 @@ import { parseInstant } from '../../base/time/span.ts';
 import type { MoneyAmount } from '../../review-api/index.ts';
 
 /**
- * A text as a person reads it, by which both ends are compared: a service may compose its characters, write full-width ones
- * as usual ones, take off or join spaces, and escape it for HTML (docs/service-facts.md), as the shop may have done before.
+ * A text as a person reads it, to compare both ends. A service may compose characters, write full-width ones as ASCII,
+ * trim or join spaces, and escape a text for HTML (docs/service-facts.md). The shop may have escaped it before.
  */
 export const plainText = (text: string): string =>
   withoutEntities(text.replaceAll(/&(?:amp;)+/gi, '&'))
@@ -12,15 +12,15 @@ export const plainText = (text: string): string =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** Whether both ends show the same text; null: none. */
+/** Whether both ends show the same text. Null: no text. */
 export const isSameText = (theirs: string | null, ours: string | null): boolean =>
   theirs === ours || (theirs !== null && ours !== null && plainText(theirs) === plainText(ours));
 
-/** The same for fields of an order or a line, which a service may show in another case. */
+/** `isSameText` for fields of an order or a line: a service may show them in another case. */
 export const isSameInAnyCase = (theirs: string | null, ours: string | null): boolean =>
   isSameText(theirs && plainText(theirs).toLowerCase(), ours && plainText(ours).toLowerCase());
 
-/** Whether both are the number of one parcel: a service may drop its dashes and spaces. */
+/** Whether both are the same parcel number: a service may drop its dashes and spaces. */
 export const isSameInvoice = (theirs: string | null, ours: string | null): boolean =>
   isSameInAnyCase(theirs?.replaceAll(/[\s-]/g, '') || theirs, ours?.replaceAll(/[\s-]/g, '') || ours);
 
@@ -37,9 +37,9 @@ export function isSameSecond(theirs: string | null | undefined, ours: string | n
 }
 
 /**
- * The same text for options that are the same. They may come back reordered, trimmed, in lower case, and without those that
- * are empty. The service is sent `key:value` and may show what is before the first colon as the key, with or without the
- * spaces beside it: `Size: EU` becomes `Size`.
+ * One text for equal options. Options may come back reordered, trimmed, in lower case, and without empty ones. The
+ * service gets `key:value`, and may show the text before the first colon as the key, with or without the spaces beside
+ * the colon: `Size: EU` becomes `Size`.
  */
 export function optionsKey(options: Readonly<Record<string, string>>): string {
   const filled = Object.entries(options).filter(([, value]) => value.trim() !== '');
@@ -49,14 +49,14 @@ export function optionsKey(options: Readonly<Record<string, string>>): string {
 
 /**
  * How many of a service's `cents` make one unit of the currency: a service counts in whole units, in hundredths or in
- * thousandths (docs/service-facts.md). Undefined: nobody knows, and an amount may be shown in any unit.
+ * thousandths (docs/service-facts.md). Undefined: not known, so an amount may be shown in any unit.
  */
 export type MoneyUnit = 1 | 100 | 1000 | undefined;
 const units = [100, 1, 1000] as const;
 
 /**
- * The unit in which a service counts, by amounts that it was sent and shows: the unit in which most of them agree, since 0.001
- * that is shown as 1 agrees in each. Undefined if every amount is 0, or none agrees in any unit.
+ * The unit of a service, from sent and shown amounts: the one that most amounts agree in. An amount may agree in each
+ * unit, such as 0.001 shown as 1. Undefined if every amount is 0, or none agrees in any unit.
  */
 export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount | null }[]): MoneyUnit {
   const votes = sent.flatMap(({ amount, shown }) =>
@@ -66,13 +66,14 @@ export function moneyUnitOf(sent: readonly { amount: string; shown: MoneyAmount 
   return votes.length === 0 ? undefined : units.toSorted((a, b) => count(b) - count(a))[0];
 }
 
-/** Whether the service shows the amount, which it was sent (`isSent`) or not. */
+/** Whether the service shows the amount. `isSent`: the service was sent this amount. */
 export const isShownAs = (shown: MoneyAmount | null, amount: string, unit: MoneyUnit, isSent = true): boolean =>
   shown !== null && centsAs(amount, unit, isSent).includes(BigInt(shown.cents));
 
 /**
- * The `cents` by which the service may show an amount in decimal text. It reads the amount as a float: between two cents it may
- * round to either, and it may cut the 1998.9999999999998 that a float makes of 19.99. A float would lose a cent here.
+ * The possible `cents` at the service of an amount in decimal text. The service reads the amount as a float. It may
+ * round to either of two cents, and it may cut 19.99, which is 1998.9999999999998 as a float. A float would lose a cent
+ * here.
  */
 export function centsAs(amount: string, unit: MoneyUnit, isSent = true): bigint[] {
   if (unit === undefined) return units.flatMap((one) => centsAs(amount, one, isSent));
@@ -84,10 +85,10 @@ export function centsAs(amount: string, unit: MoneyUnit, isSent = true): bigint[
   return [cents, /[1-9]/.test(fraction.slice(digits)) ? cents + 1n : cut].map((one) => (isNegative ? -one : one));
 }
 
-/** A field in which both ends differ. Null: no value. `isShown` false: the service does not show the field, so nobody knows. */
+/** A field that differs. Null: no value. `isShown` false: the service does not show the field, so it may differ. */
 export type FieldDifference = { field: string; shop: string | null; service: string | null; isShown: boolean };
 
-/** Undefined if both ends say the same, or have no value. @param theirs undefined: the response lacks the field. */
+/** Undefined if both ends are the same, or have no value. @param theirs undefined: the response lacks the field. */
 export function fieldDifference(
   field: string,
   ours: string | null | undefined,
@@ -101,15 +102,15 @@ export function fieldDifference(
 }
 
 /**
- * Those that count: if the shop says nothing of a field, since no query selects its column and no value of it was sent, another
- * integration may have written the value that the service shows, and it stays.
+ * The differences that count. If no query selects the column of a field, and no value of it was sent, another
+ * integration may have written the service's value, which stays.
  */
 export const differencesOfShop = (
   all: readonly (FieldDifference | undefined)[],
   isOfShop: (field: string) => boolean,
 ) => all.filter((one) => one !== undefined).filter(({ field, shop }) => shop !== null || isOfShop(field));
 
-/** The same for an amount of money. @param theirs null: the service does not show it. */
+/** `fieldDifference` for an amount of money. @param theirs null: the service does not show it. */
 export function moneyDifference(field: string, ours: string, theirs: MoneyAmount | null, unit: MoneyUnit, sent = ours) {
   const isSame = () => isShownAs(theirs, ours, unit, Number(sent) === Number(ours));
   return fieldDifference(field, ours, theirs ? `${theirs.cents} cents of ${theirs.currency_iso}` : undefined, isSame);

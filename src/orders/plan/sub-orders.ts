@@ -21,49 +21,49 @@ export type LineLink = LineLinkRow<SubOrderContent>;
 /** A creation was sent, or is about to be, and no response has shown its sub-order. */
 export const isPending = ({ subOrderId }: LineLink) => subOrderId === null;
 
-/** The service may not show the count: that does not mean that there are no reviews. */
+/** If the service does not show the count, there may be reviews. */
 export const mayHaveReviews = ({ reviews_count }: SubOrder) => reviews_count !== 0;
 
-/** The sub-order of a line, and what a request changes of it. */
+/** The sub-order of a line, and the changes that a request makes. */
 type LineChange = {
   kind: 'change';
   lineCode: string;
   subOrderId: number;
-  /** What is remembered of the line once it was sent. */
+  /** What the link remembers once the change was sent. */
   content: SubOrderContent;
-  /** Fields to send; null clears one. Empty: nothing is sent. */
+  /** Fields to send; null clears a field. Empty: nothing is sent. */
   body: SubOrderPatch;
   fields: readonly FieldDifference[];
-  /** The service does not show the sub-order: all values but the product are sent, and a 404 tells that it is gone. */
+  /** The service does not show the sub-order. All values but the product are sent, and a 404 tells that it is gone. */
   isHidden: boolean;
 };
 type LineRemoval = { kind: 'remove'; lineCode: string; subOrderId: number };
-/** `isSentAgain`: a creation was sent before, and what became of it is not known. */
+/** `isSentAgain`: a creation was sent before, and its outcome is unknown. */
 type LineCreation = { kind: 'create'; lineCode: string; body: SubOrderBody; isSentAgain: boolean };
 
 export type LineRequest = LineChange | LineRemoval | LineCreation;
 
 /**
- * What to send so that the service's sub-orders of one order are the shop's lines, each once. `matched`: the lines that have a
- * sub-order. `keep`: sub-orders that no line has and that stay, and why, in words for people. `links`: all line links as they
- * are to be written before anything is sent, with found sub-orders, those taken over, and those about to be created.
+ * What to send so that each line of an order has one sub-order at the service. `matched`: lines that have a sub-order.
+ * `keep`: sub-orders without a line that stay, and why, for people to read. `links`: all line links, to be written
+ * before anything is sent. They include sub-orders that were found, taken over, or are about to be created.
  */
 export type SubOrderDifference = ReturnType<typeof subOrderDifference>;
 
 /**
  * Compares the shop's lines with the sub-orders that the service shows. Pure.
  *
- * 1. `matchLines` says which sub-order is a line's. A linked sub-order that the service does not show stays its line's:
- *    nobody knows whether it is gone.
+ * 1. `matchLines` says which sub-order is a line's. A linked sub-order that the service does not show stays with its
+ *    line: it may not be gone.
  * 2. A line with a sub-order is changed, a line without one is created.
  * 3. A line that is not pushed now keeps its link, unless its sub-order went to another line.
  * 4. `retire` decides about the sub-orders that no line has.
  *
  * @param lines the shop's lines that can be pushed.
- * @param by.untouched codes of lines that the shop has but that are not pushed now: their sub-orders are not changed.
- * @param by.isSelected whether the query of the lines selects a column. If the shop has never sent a field, the value that
- *   another integration wrote there stays.
- * @param by.unit in which the service counts money (`moneyUnitOf`).
+ * @param by.untouched codes of lines of the shop that are not pushed now. Their sub-orders are not changed.
+ * @param by.isSelected whether the query of the lines selects a column. If we never sent a field, a value that another
+ *   integration wrote there stays.
+ * @param by.unit the money unit of the service (`moneyUnitOf`).
  */
 export function subOrderDifference(
   shown: readonly SubOrder[],
@@ -80,7 +80,7 @@ export function subOrderDifference(
   const hiddenOf = ({ lineCode, content }: Line): Candidate | undefined => {
     const link = before.get(lineCode);
     if (!link || link.subOrderId === null || ids.has(link.subOrderId)) return undefined;
-    // Whether it has another product by now, or reviews, is not known.
+    // Nobody knows whether the sub-order now has another product, or reviews.
     const subOrder = { id: link.subOrderId, product_id: null, price: null } as SubOrder;
     const hidden = { subOrder, link, options: '', cents: undefined };
     return isOtherProduct(hidden, content) ? undefined : hidden;
@@ -89,7 +89,7 @@ export function subOrderDifference(
   const { candidates, ofLines, left } = matchLines(shown, toMatch, before, untouched, unit);
   const codes = new Set([...lines.map(({ lineCode }) => lineCode), ...untouched]);
   const gone = links.filter(({ lineCode }) => !codes.has(lineCode));
-  // Links of removed lines come first: each is remembered for its sub-order only.
+  // Links of removed lines come first: they are remembered only for their sub-orders.
   const copied = (candidate: Candidate) =>
     [...gone, ...links].find((link) => isCopy(candidate, link, candidates, unit));
 
@@ -119,7 +119,7 @@ export function subOrderDifference(
     const own = before.get(lineCode);
     const link = ofLines.get(lineCode)?.link;
     if (!own || link === own || own.subOrderId === null || !ids.has(own.subOrderId)) continue;
-    // The sub-order that it had is exactly as another line: the codes have moved.
+    // Its sub-order went to another line, which is exactly like it: the codes have moved.
     if (link) after.set(lineCode, { ...link, lineCode });
     else after.delete(lineCode);
   }
@@ -128,12 +128,12 @@ export function subOrderDifference(
 
 /**
  * Decides about the sub-orders that no line has. Sub-orders of removed lines, and copies that a repeated creation made,
- * are removed. A sub-order with reviews, or that somebody else created, is not (promise 6). A linked sub-order is remembered
- * until it is removed, by a code of its own: the code of its line may be another line's by now.
+ * are removed. Unmanaged sub-orders, and sub-orders with reviews, are kept (promise 6). A linked sub-order is
+ * remembered until it is removed. If its line code may now belong to another line, it gets a code of its own.
  *
- * @param gone links whose line the shop has removed.
+ * @param gone links of lines that the shop has removed.
  * @param after the links to be written, which this changes.
- * @param copied finds the link whose creation was repeated and made this sub-order.
+ * @param copied finds the link of the repeated creation that made this sub-order.
  */
 function retire(
   left: ReadonlySet<Candidate>,
@@ -170,7 +170,7 @@ function matchLines(
   unit: MoneyUnit,
 ) {
   const linkOfId = new Map([...linkOf.values()].map((link) => [link.subOrderId, link]));
-  // A sub-order that the response shows twice, as by a join, is no copy.
+  // If the response shows a sub-order twice, as a join may do, it is no copy.
   const candidates = [...new Map(shown.map((one) => [one.id, one])).values()].map((subOrder): Candidate => {
     const cents = subOrder.price === null ? undefined : BigInt(subOrder.price.cents);
     const options = optionsKey(subOrder.product_options ?? {});
@@ -180,7 +180,7 @@ function matchLines(
   const pairs = [...contentOf.keys(), ...untouched].flatMap((lineCode) => {
     const rank = rankOf(lineCode, contentOf, linkOf.get(lineCode), unit);
     const all = candidates.map((candidate) => ({ lineCode, candidate, rank: rank(candidate) }));
-    // No other line can have what is exactly its own. An order of thousands of lines would have millions of pairs.
+    // No other line can have a line's own exact sub-order. An order of thousands of lines would have millions of pairs.
     const best = all.find((pair) => pair.rank === ranks.linked);
     return best ? [best] : all.filter((pair) => pair.rank < ranks.unfit);
   });
@@ -189,7 +189,7 @@ function matchLines(
   for (const { lineCode, candidate, rank } of pairs.sort((a, b) => a.rank - b.rank)) {
     if (ofLines.has(lineCode) || !left.delete(candidate)) continue;
     ofLines.set(lineCode, candidate);
-    // The creation may have been sent twice, and both responses lost: the link keeps looking for another copy.
+    // The creation may have been sent twice, with both responses lost. The link keeps looking for another copy.
     if (rank >= ranks.lost && rank < ranks.like) candidate.link = linkOf.get(lineCode);
   }
   return { candidates, ofLines, left };
@@ -200,18 +200,18 @@ const butPrice = 1;
 const butOptions = 2;
 
 /**
- * How well a sub-order fits a line: the lower the better.
+ * How well a sub-order fits a line. Lower is better.
  *
- * - `linked`: it is linked, and exactly as the line (0 and 1) or but for the price, which the shop may have shared out again
- *   (2 and 3). Linked to the line itself (0 and 2), or to another one (1 and 3): the shop's line codes may be positions,
- *   which move when a line is removed or inserted.
- * - `own`: it is the line's by its link, and is changed; or the line is not pushed now.
- * - `ofAnother`: it is linked to another line, which gets another sub-order, and is changed.
- * - `lost`, and by likeness up to 8: the response of the line's creation was lost, and the sub-order, which was not there
- *   before, is as it was sent.
- * - `like`, and by likeness up to 14: it is linked to a line that the shop has removed, since shops give lines new codes
- *   (9, 11, 13), or somebody else created it (10, 12, 14).
- * - `unfit`: it is not the line's.
+ * - `linked`: it is linked, and equals the line exactly (0 and 1), or all but the price (2 and 3): the shop may have
+ *   split prices again. It is linked to the line itself (0 and 2), or to another line (1 and 3): line codes may be
+ *   positions, which move when a line is removed or inserted.
+ * - `own`: it is linked to the line, and is changed; or the line is not pushed now.
+ * - `ofAnother`: it is linked to another line, which gets another sub-order. It is changed.
+ * - `lost`, up to 8 by likeness: the response to the line's creation was lost. The sub-order was not there before, and
+ *   is as it was sent.
+ * - `like`, up to 14 by likeness: it is linked to a line that the shop has removed, since shops give lines new codes
+ *   (9, 11, 13), or it is unmanaged (10, 12, 14).
+ * - `unfit`: it does not belong to the line.
  */
 const ranks = { linked: 0, own: 4, ofAnother: 5, lost: 6, like: 9, unfit: Number.POSITIVE_INFINITY } as const;
 
@@ -229,7 +229,7 @@ function rankOf(lineCode: string, contentOf: ReadonlyMap<string, SubOrderContent
     const likeness = likenessToLine?.(candidate);
     const isOwn = candidate.link !== undefined && candidate.link === link;
     const isOfPushedLine = candidate.link !== undefined && contentOf.has(candidate.link.lineCode);
-    // A line without a link may have moved, too. It takes nothing of a line that is not pushed now.
+    // A line without a link may have moved, too. It does not take the sub-order of a line that is not pushed now.
     const mayMove = candidate.link && (link ? isLinked : isOfPushedLine);
     if (mayMove && (likeness === exact || likeness === butPrice)) return ranks.linked + 2 * likeness + (isOwn ? 0 : 1);
     if (isOwn && (content === undefined || mayBecome(candidate, content))) return ranks.own;
@@ -246,9 +246,9 @@ const mayBecome = (candidate: Candidate, content: SubOrderContent) =>
   !mayHaveReviews(candidate.subOrder) || !isOtherProduct(candidate, content);
 
 /**
- * How like a line a sub-order is: product, options and price agree (`exact`), all but the price, or all but the options. The
- * service, or another integration, may read prices or options in its own way. Undefined: not at all. The product alone is
- * never enough: sizes S and M of one product would be taken for each other.
+ * How well a sub-order agrees with a line: in product, options and price (`exact`), in all but the price, or in all but
+ * the options. The service, or another integration, may read prices or options in its own way. Undefined: not at all.
+ * The product alone is never enough: sizes S and M of one product would be confused.
  */
 function likenessTo(content: SubOrderContent, unit: MoneyUnit) {
   const options = optionsKey(content.product_options);
@@ -261,23 +261,23 @@ function likenessTo(content: SubOrderContent, unit: MoneyUnit) {
   };
 }
 
-/** Whether a repeated creation for the line of this link made the sub-order. The line itself has another one, or none. */
+/** Whether a repeated creation for the line of this link made the sub-order. The line has another one, or none. */
 function isCopy(candidate: Candidate, link: LineLink, candidates: readonly Candidate[], unit: MoneyUnit) {
   if (link.idsBefore === null || link.idsBefore.includes(candidate.subOrder.id)) return false;
   const own = candidates.find((one) => one.link === link);
   if (!own) return likenessTo(link.content, unit)(candidate) === exact;
-  // Both went through the same normalising there, so a copy is like the sub-order of the line as the service shows it.
+  // The service normalises both in the same way, so a copy looks like the sub-order of the line.
   const isSameProduct = own.subOrder.product_id === candidate.subOrder.product_id;
   return isSameProduct && own.options === candidate.options && own.cents === candidate.cents;
 }
 
-/** The product's id has changed although its code has not: it was registered again at the service. */
+/** The product's id has changed, but not its code: the service registered the product again. */
 const isRegisteredAgain = (link: LineLink | undefined, { product_code }: SubOrderContent) =>
   product_code !== undefined && product_code === link?.content.product_code;
 
 /**
- * The product of a sub-order. If the service has deleted it, the one that was sent last: another product corrects that, the
- * same one does not. Undefined: nobody knows.
+ * The product of a sub-order. If the service has deleted it, the product that was sent last: only another product
+ * corrects that. Undefined: not known.
  */
 const productOf = ({ subOrder, link }: Candidate) => subOrder.product_id ?? link?.content.product_id;
 
@@ -289,8 +289,8 @@ const isOtherProduct = (candidate: Candidate, content: SubOrderContent) => {
 type TextField = 'status' | 'invoice' | 'delivery_service' | 'product_options';
 
 /**
- * The fields in which a sub-order differs from what the shop wants, and those that are not shown. A field without a value in
- * the shop counts only if its query selects the column, or if a value was sent before (`known`).
+ * The fields of a sub-order that differ from the shop's line, and the fields that are not shown. If a field has no
+ * value in the shop, it counts only if the query selects its column, or a value was sent before (`known`).
  */
 function lineDifferences(
   ours: SubOrderContent,
@@ -301,10 +301,10 @@ function lineDifferences(
 ): FieldDifference[] {
   const theirs = found.subOrder;
   const options = theirs.product_options;
-  // Reviews stay with the product that they were written about, which is the same one.
+  // Reviews stay with the product id that they were written about. The product is the same.
   const keepsProduct = isRegisteredAgain(found.link, ours) && mayHaveReviews(theirs);
   const product = productOf(found);
-  // A service may show a text in its own way. A text that the shop has changed since it was sent is sent again.
+  // A service may show a text in its own way. If the shop has changed a text since it was sent, it is sent again.
   const text = (field: TextField, shop: string | null | undefined, service: typeof shop, isSame = isSameInAnyCase) => {
     const sent = found.link && fieldValue(found.link.content, field);
     const isSent = sent == null || isDeepStrictEqual(sent, ours[field]);
@@ -333,7 +333,7 @@ function lineDifferences(
   return differencesOfShop(all, isOfShop);
 }
 
-/** The value of a field; null: none, or `forget` has masked it. */
+/** The value of a field. Null: no value, or `forget` has masked it. */
 function fieldValue(content: SubOrderContent, field: string) {
   const value = content[field as keyof SubOrderContent];
   return value == null || (typeof value === 'object' && Object.keys(value).length === 0) ? null : value;

@@ -39,15 +39,15 @@ type SlicePush = Planning & {
 
 /**
  * 1. Read the orders and what is remembered of them.
- * 2. Record orders that cannot be read, or are other orders, as dead letters; leave out those that are unchanged, gone, or
- *    deleted before they were pushed.
- * 3. Push the others side by side, and those that another process is pushing once it has finished.
+ * 2. Record orders that cannot be read, or are other orders, as dead letters. Leave out orders that are unchanged,
+ *    gone, or deleted before their first push.
+ * 3. Push the others side by side. If another process is pushing an order, push it once that process has finished.
  */
 async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: PushRights): Promise<Counts> {
   const { db, shop } = deps;
   const planning = await beginPlanning(deps, rights);
   const { raws, gone } = await readSlice(deps, codes);
-  // What is gone is settled: nothing is left to do for it, and its dead letters close.
+  // Nothing is left to do for orders that are gone. Their dead letters close.
   if (gone.length > 0) {
     await deps.requireSameShop();
     const what = `${counted(gone.length, 'order')} gone from the shop since they were planned`;
@@ -62,7 +62,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const left = (nothing: 'unchanged' | 'deleted in the shop' | undefined) =>
     readable.filter(({ plan }) => plan.nothing === nothing).map(({ order }) => order);
   const deleted = left('deleted in the shop');
-  // The code that an order was planned by may differ in case from the order's own: the own code is the one to remember.
+  // The planned code may differ in case from the order's own code, which is the code to remember.
   const shown = new Set(raws.map(({ order }) => order.code));
   await settleGone(db, [...codes.filter((code) => !shown.has(code)), ...deleted.map(({ code }) => code)]);
 
@@ -75,7 +75,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }
 
-/** If no order of a slice has a line, the lines may be written under other codes than the orders. @throws IncompleteError */
+/** If no order has a line, the shop may write lines under other codes than orders. @throws IncompleteError */
 async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Promise<void> {
   const readable = raws.filter((raw) => raw.fault === undefined);
   if (readable.length === 0 || readable.some((raw) => raw.lines.length > 0)) return;
@@ -101,7 +101,7 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
   };
   const fail = (error: unknown) => void failures.push(error);
   const counts = await Promise.all(orders.map((order) => push(order).catch(fail)));
-  // A service that is down is waited for, as long as the client's own limits allow, before the step is tried again.
+  // If the service is down, wait for it within the client's own limits before the step is tried again.
   const isDown = failures.some((error) => error instanceof ReviewSyncError && error.code === 'unavailable');
   if (isDown) await deps.api.orders.list({ limit: 1 }).catch(() => {});
   if (failures.length > 0) throw failures[0];
@@ -109,23 +109,24 @@ async function pushAll(deps: OrderDeps, orders: readonly DesiredOrder[], slice: 
   return addCounts(counts.filter((one) => one !== undefined));
 }
 
-/** What was done under the lease. `OtherLease`: nothing, because another process is pushing the order. */
+/** What was done under the lease. `OtherLease`: nothing was done, because another process is pushing the order. */
 type UnderLease<T> = { done: T } | OtherLease;
 
 /**
  * Brings one order at the service in line with the shop (docs/interface.md, "Orders" and "Sub-orders").
  *
- * 1. Take the lease: from here on no other process pushes this order, and it is due until this push is recorded. The
- *    first push decides about contact (promise 7).
- * 2. Read the order again if another process has pushed it since it was read, broke off a push of it, or has deleted
- *    it. Stop if nothing is to be sent.
- * 3. Plan, write down what is about to be created, send, learn; again while something is left to be planned (`carryOut`).
+ * 1. Take the lease. From here on no other process pushes this order, and the order is due until this push is recorded.
+ *    The first push decides about contact (promise 7).
+ * 2. If another process has since pushed or deleted the order, or broke off a push of it, read the order again. If
+ *    nothing is to be sent, stop.
+ * 3. Plan, save what is about to be created, send, learn. Repeat while something is left to plan (`carryOut`).
  * 4. Record all of it in one transaction, which gives the lease back.
  *
  * Two processes may run it at the same time, and it may be killed at any step.
  *
- * @throws when a system fails. A failure of this order is a dead letter: what the service refuses or fails on, a value that
- *   the warehouse refuses, and an unexpected error of this program, such as an argument that the client refuses.
+ * @throws when a system fails. A failure of this order is a dead letter: a request that the service refuses or fails
+ *   on, a value that the warehouse refuses, or an unexpected error of this program, such as an argument that the client
+ *   refuses.
  */
 async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush): Promise<UnderLease<Counts>> {
   const { code } = given;
@@ -138,12 +139,12 @@ async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush)
       const { order, deadLetter } = isStale(leased, given, slice)
         ? ((await slice.readAgain(code)) ?? {})
         : { order: given };
-      // The link of a new order is what its lease has just written.
+      // The lease has just written the link of a new order.
       const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
       const nothing = order && planOrder(order, 'unknown', memory, slice).nothing;
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
       await deps.store.release(leased, { isBrokenOff: false });
-      // The release forgets a new order. The dead letter, recorded after it, makes the order due again.
+      // The release forgets a new order. The dead letter is recorded after the release, and makes the order due again.
       if (deadLetter) return await recordFailed(deps, deadLetter);
       const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
       return nothing ? { [counted]: 1 } : {};
@@ -165,8 +166,8 @@ async function recordFailed({ db }: OrderDeps, deadLetter: NewDeadLetter): Promi
 }
 
 /**
- * Does the work while this process alone may push the order. The work records, forgets or releases the order. If it throws,
- * nobody knows what was sent, and the order is due.
+ * Does the work while only this process may push the order. The work records, forgets or releases the order. If the
+ * work throws, nobody knows what was sent, and the order is due.
  */
 export async function underLease<T>(
   { store, now }: OrderDeps,
@@ -187,9 +188,10 @@ export async function underLease<T>(
 }
 
 /**
- * Whether the order must be read again: another process may have pushed a newer version since, or has deleted the order, so
- * that it looks new; a push broke off, and nobody knows what it sent; another order goes first (`isAlike`), which the reading
- * may not show; or the date of creation is another order's, so the reading was too early, or the order is a dead letter.
+ * Whether the order must be read again. Any of these is enough: another process may have pushed a newer version;
+ * another process has deleted the order, so it looks new; a push broke off, and nobody knows what it sent; another
+ * order goes first (`isAlike`), which the first reading may have missed; the creation date differs, so the reading was
+ * too early, or the order is a dead letter.
  */
 function isStale({ link, isNew, isForgotten, isAlike }: LeasedOrder, { order }: DesiredOrder, { readAt }: SlicePush) {
   if (isAlike || otherOrderFault(order, link) !== undefined) return true;
@@ -208,7 +210,7 @@ async function bringInLine(deps: OrderDeps, leased: LeasedOrder, order: DesiredO
   endRecord(stop?.failure === 'transient' && accepted === undefined ? stop.reason : undefined);
   // Only an order that the shop has deleted is looked up.
   const isAbsent = shown === 'absent';
-  // The other order may have this one's contents now. Its own push restores it.
+  // The other order may now have the contents of this one. A push of the other order restores it.
   const others = order.alike.map(({ code }) => code);
   if (stop?.other) others.push(stop.other);
   if (stop && others.length > 0) await makeAlikeDue(deps.db, order.code, others);
@@ -222,8 +224,8 @@ async function bringInLine(deps: OrderDeps, leased: LeasedOrder, order: DesiredO
 }
 
 /**
- * Plan, take removals from the day's allowance (promise 6), write down what is about to be created (promise 2), send, and
- * learn from the results; until nothing is left to be planned.
+ * Plans, takes removals from the day's allowance (promise 6), saves what is about to be created (promise 2), sends, and
+ * learns from the results, until nothing is left to plan.
  */
 export async function carryOut(
   deps: OrderDeps,

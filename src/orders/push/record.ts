@@ -9,7 +9,7 @@ import { emptyFields, isEmptied, type Planning, shownOnly, toAllow, usedUp } fro
 import type { LineLink } from '../plan/sub-orders.ts';
 import type { Result } from './send.ts';
 
-/** What is recorded of a push. Pure but for the clock, and the only place that makes a record. */
+/** The record of a push. Pure except for the clock, and the only place that makes a record. */
 export function recordOf(
   order: DesiredOrder,
   { link, isNew }: LeasedOrder,
@@ -25,7 +25,7 @@ export function recordOf(
   const isPushed = memory.accepted !== undefined && memory.stop === undefined;
   const isInLine = isPushed && failures.length === 0;
   const { lines, isWatched } = watchedLines(memory.lines, isInLine ? readAt : undefined);
-  // A backfill carries no contact. If the order may have some, the regular sync pushes it once more.
+  // A backfill sends no contact. If the rule allows contact, the regular sync pushes the order once more.
   const hasContact = contactFields.some((field) => order.body[field] !== undefined);
   const isContactLeft =
     isPushed && hasContact && isContactLeftToSync({ decision: link.contact, createdAt, now: now() }, rights);
@@ -50,7 +50,7 @@ export function recordOf(
   };
 }
 
-/** All that was not done. What stops an order leaves everything else about it open. */
+/** Everything that was not done. If the order was stopped, its other failures are not known yet. */
 function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
   const { failedDeletion, stop, failures, held } = memory;
   const found: PushFailure[] = failedDeletion && !failedDeletion.isUnknown ? [failedDeletion] : [];
@@ -69,8 +69,8 @@ function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
 }
 
 /**
- * Fields of the order that the service keeps although the shop has none: it refused an empty value, or accepted one and
- * shows the old value. A value that we did not send, and that reaches nobody, may be its own way to mark a guest.
+ * Fields that the service keeps although the shop has no value: it refused an empty value, or accepted it and shows the
+ * old one. A value that we did not send, and that reaches nobody, may be the service's mark for a guest.
  */
 function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
   const { accepted, refused } = memory;
@@ -93,11 +93,11 @@ function sentFieldsAfter(order: DesiredOrder, memory: OrderMemory): string[] {
 }
 
 /**
- * The links as they are recorded. An hour after a creation without response no request for it is carried out any more,
- * so nothing is looked for. A copy that was not removed stays known as a copy.
+ * The links to record. An hour after a creation without response, no request for it is still carried out, so the search
+ * for copies ends. A copy that was not removed stays known as a copy.
  *
- * @param inLineAt when the order was read, if nothing about it failed.
- * @returns `isWatched`: the order is to be looked at again for copies.
+ * @param inLineAt when the order was read; undefined if anything about it failed.
+ * @returns `isWatched`: the order must be checked again for copies.
  */
 function watchedLines(links: readonly LineLink[], inLineAt: Date | undefined) {
   const isOver = ({ linkedAt = inLineAt }: LineLink) =>
@@ -126,7 +126,7 @@ function newDeadLetters({ code, raw: { order }, lines, faulty }: DesiredOrder, f
   return deadLetters;
 }
 
-/** What a push did, as the run counts it. @param isAbsent the service does not have the order any more. */
+/** What a push did, as the run counts it. @param isAbsent the service no longer has the order. */
 export function countsOf({ order }: DesiredOrder, memory: OrderMemory, results: readonly Result[], isAbsent: boolean) {
   const done = (kind: Result['request']['kind']) => {
     const ofKind = results.filter(({ request, sent }) => request.kind === kind && sent.kind === 'done');

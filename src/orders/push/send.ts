@@ -15,9 +15,9 @@ type LineResult = ResultOf<LineRequest>;
 export type Result = ResultOf<Exclude<OrderRequest, LineRequest>> | LineResult;
 
 /**
- * Sends requests about one order, one after the other. A line that the service refuses or fails on does not hold up the
- * others. What follows a request about the order itself is sent only if that one was done, and showed the order that the
- * list is for: the service may have lost it, and given its id to another one.
+ * Sends requests about one order, one after the other. If the service refuses or fails on a line, the other lines go
+ * on. If a request about the order itself was not done, or showed another order than the planned one, the rest is not
+ * sent: the service may have lost the order, and given its id to another one.
  *
  * @throws the client's errors when the service as a whole fails.
  */
@@ -35,7 +35,7 @@ export async function sendAll(
     const answer: Sent<unknown> = wire
       ? await sendOne((options) => wire.call(api, options))
       : await findOrder(deps, { code, orderId }, sendOne);
-    // A 404 to a removal: the next look tells whether it is gone, or the service only has no such request.
+    // A 404 to a removal. The next look tells whether the sub-order is gone, or the service has no such endpoint.
     const sent: Sent<unknown> = answer.kind === 'done' && answer.value === false ? absent : answer;
     results.push({ request, sent } as Result);
     if (sent.kind === 'done' && isRemoval(request))
@@ -53,7 +53,7 @@ export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId
   const path = '/v1/orders';
   const ofOrder = `${path}/${orderId ?? ':order_id'}`;
   const ofLine = 'subOrderId' in request ? `${ofOrder}/sub_orders/${request.subOrderId}` : `${ofOrder}/sub_orders`;
-  // Requests by the id are sent once the service has shown the order.
+  // Requests with the id follow once the service has shown the order.
   const id = orderId as number;
   type Call = (api: ReviewApi, options: CallOptions) => Promise<unknown>;
   const wire = (method: string, to: string, body: object | undefined, call: Call) => ({ method, path: to, body, call });
@@ -80,10 +80,10 @@ export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId
 }
 
 /**
- * The order as the service shows it: by its id, then by its code. The response to the push that made it may have been
- * lost; or the service has made it again under another id, and given the id to another order. A service need not look
- * orders up by code; then what its id says counts. If it shows the order of another code of the shop, such as the one that
- * this order has now, it has lost this one. No order is created to learn its id.
+ * Looks the order up by its id, then by its code. The response to the push that created it may have been lost, or the
+ * service may have created it again under another id, and given its id to another order. If the service does not look
+ * orders up by code, the result of the id counts. If it shows the order of another code of the shop, such as this
+ * order's new code, it has lost this one. No order is created to learn its id.
  */
 export async function findOrder(
   { api: { orders }, db }: Pick<OrderDeps, 'api' | 'db'>,
@@ -108,8 +108,7 @@ const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.
 /**
  * What is known after requests were sent, and what the service shows now. Pure.
  *
- * If a request about a line has no certain outcome, nobody knows what the service shows: another look is needed. After the
- * last look such a line has failed.
+ * If a request about a line has no certain outcome, another look is needed. After the last look, the line has failed.
  *
  * @param before what the service showed when the requests were planned.
  * @returns `shown` undefined: every request about a line has a certain outcome, and nothing more is to be planned.
@@ -150,7 +149,7 @@ function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Excl
       if (sent.kind === 'done') return { memory, shown: 'absent' };
       const failure = failureOf(sent);
       if (sent.isRefused) return { memory: { ...memory, failedDeletion: failure }, shown };
-      // A service that responds with 500 may have done it, or do it later.
+      // A service that responds with 500 may have deleted the order, or may delete it later.
       const failedDeletion = sent.kind === 'absent' ? failure : { ...failure, isUnknown: true as const };
       return { memory: { ...memory, failedDeletion }, shown: 'unknown' };
     }
@@ -160,7 +159,7 @@ function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Excl
         const detail = sent.value as OrderDetail;
         return { memory: { ...memory, accepted: { body: request.body, detail } }, shown: detail };
       }
-      // An empty value that the service accepted before is not what it refuses now.
+      // If the service accepted an empty value before, it now refuses something else.
       const empty = emptyFields(request.body).filter((field) => accepted?.body[field as keyof OrderBody] !== null);
       const isRefused = empty.length > 0 && (sent.failure === 'permanent' || accepted !== undefined);
       const failure = isRefused ? { refused: [...refused, ...empty] } : { stop: failureOf(sent) };
@@ -171,13 +170,13 @@ function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Excl
   }
 }
 
-/** What is remembered of the line after the request; none: nothing. */
+/** The link of the line after the request. Empty: nothing is remembered. */
 function linksAfter(link: LineLink, { request, sent }: LineResult): LineLink | [] {
   const isDone = sent.kind === 'done';
   switch (request.kind) {
     case 'change':
       if (isDone) return { ...link, content: request.content };
-      // The sub-order is gone: the next look creates it again. A sub-order that the order shows all the same is looked at first.
+      // If a hidden sub-order is gone (404), the next plan creates it again. If the order shows it, look first.
       return sent.kind === 'absent' && request.isHidden ? [] : link;
     case 'remove':
       return isDone && link.subOrderId === request.subOrderId ? [] : link;
@@ -187,7 +186,7 @@ function linksAfter(link: LineLink, { request, sent }: LineResult): LineLink | [
         const isSentOnce = !request.isSentAgain && sent.attempts === 1;
         return { ...link, subOrderId: id, idsBefore: isSentOnce ? null : link.idsBefore };
       }
-      // A refused creation created nothing: no sub-order that appears later is this line's, unless an earlier request
+      // A refused creation created nothing. A later sub-order does not belong to this line, unless an earlier request
       // made it.
       return sent.kind === 'failed' && sent.failure === 'permanent' && !request.isSentAgain ? [] : link;
     }

@@ -9,13 +9,13 @@ import { planDeletion, usedUp } from '../plan/plan-order.ts';
 import { missingInShop } from '../plan/read-orders.ts';
 import { carryOut, underLease } from './push-orders.ts';
 
-/** How the deletion of one order ended: as a run counts it; `nothing`: it is gone already, or back in the shop; or why not. */
+/** How a deletion ended: its count, or why it failed. `nothing`: the order is gone already, or back in the shop. */
 type Deletion = 'orders_deleted' | 'orders_deleted_kept' | 'nothing' | { reason: string; isHeld?: boolean };
 
 /**
- * Ends a rescan: if the rights say `send`, deletes the orders at the service that have been absent from the shop for a
- * day, each looked up once more and taken from the allowance (promise 6). If the shop shows none of the pushed orders
- * that the rescan read, nothing is deleted.
+ * Ends a rescan. If the rights say `send`, deletes orders at the service that have been absent from the shop for a day.
+ * Each order is looked up once more and taken from the allowance (promise 6). If the shop shows none of the pushed
+ * orders that the rescan read, nothing is deleted.
  *
  * @param since the oldest creation that the rescan read, an instant.
  * @returns a problem if deletions were held back or could not be carried out.
@@ -62,7 +62,7 @@ async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights)
       await store.forget(leased);
       return results.some(({ request }) => request.kind === 'delete order') ? 'orders_deleted' : 'nothing';
     }
-    // If nobody knows what became of the deletion, an order that the shop shows again is not taken for unchanged.
+    // If the outcome of the deletion is unknown, an order that the shop shows again must not count as unchanged.
     await store.release(leased, { isBrokenOff: memory.failedDeletion?.isUnknown === true });
     const failure = memory.stop ?? memory.failedDeletion;
     if (!failure) return 'orders_deleted_kept';

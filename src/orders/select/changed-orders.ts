@@ -13,49 +13,49 @@ type ChangedDeps = Pick<OrderDeps, 'shop' | 'db'>;
 export type ChangedOptions = {
   /** How far before its cursor the run reads again: a transaction that commits late carries an older date than the cursor. */
   lookbackMinutes: number;
-  /** Orders that the run plans and keeps in the queue at a time. 50,000 codes are 1 MB. */
+  /** Orders that the run plans and queues at a time. 50,000 codes are 1 MB. */
   batchSize: number;
-  /** Also orders that are to be tried again later: `--allow-removals` is to reach what was held back. */
+  /** Also orders whose retry is not due yet: `--allow-removals` must reach removals that were held back. */
   isAnyTime: boolean;
 };
 
-/** How far an incremental run has come with the batch that is being pushed. Kept with its job in the queue, so plain JSON. */
+/** The progress of an incremental run, up to the batch being pushed. Kept with its job in the queue, so plain JSON. */
 export type ChangedState = {
   /** The clocks of the shop and of the warehouse when the run was planned. */
   shopNow: string;
   startedAt: string;
   /** The first run in a shop with a change feed: it reads all orders by code. */
   isByCode: boolean;
-  /** Where the reading of changes goes on. Absent: it has ended, and the orders that are due follow. */
+  /** Where the next page of changes starts. Absent: all changes are read, and due orders follow. */
   next?: OrderPosition | undefined;
-  /** The rest is dated ahead of the shop's clock, and is read by code: such dates may move with the clock. */
+  /** The remaining changes are dated ahead of the shop's clock and read by code: their dates may move with it. */
   isAhead?: boolean;
-  /** The newest change that was read, by this run or those before, as the shop writes it. */
+  /** The newest change that this run or an earlier one read, as the shop writes it. */
   newest?: string | undefined;
-  /** The last code of the orders that are due. */
+  /** The last due code that was read. */
   due?: string;
 };
 
 /**
  * The first batch of an incremental run. What a run reads, in this order:
  *
- * 1. Everything that changed since the cursor minus the lookback, in the order of the changes; what is dated ahead of the
- *    shop's clock by code. Without a cursor, from the beginning, or in a shop with a change feed all orders.
- * 2. Orders that are due although the shop did not change them (due-orders.ts), until none is.
+ * 1. Everything that changed since the cursor minus the lookback, by date of change; changes dated ahead of the shop's
+ *    clock by code. Without a cursor: all changes from the beginning, or, in a shop with a change feed, all orders.
+ * 2. Orders that are due although the shop did not change them (due-orders.ts), until none is left.
  */
 export async function planChangedOrders(deps: ChangedDeps, options: ChangedOptions): Promise<Batch<ChangedState>> {
   const { shop, db } = deps;
   const startedAt = (await warehouseNow(db)).toISOString();
   const shopNow = await shop.now();
   const cursor = await readCursor(db, 'orders');
-  // A cursor that is ahead of the shop's clock counts as that clock: it was set back.
+  // If the cursor is ahead of the shop's clock, the clock was set back. Start from the clock.
   const at = cursor && Math.min(Date.parse(cursor.at), Date.parse(shopNow)) - options.lookbackMinutes * 60_000;
   const next = { at: at === undefined ? '-infinity' : new Date(at).toISOString(), code: '' };
   const isByCode = cursor === undefined && (await shop.hasFeed());
   return readChanges(deps, { shopNow, startedAt, isByCode, newest: cursor?.at }, next, options);
 }
 
-/** The orders that an incremental run would look at now, read as a push reads them, each once. Writes nothing. */
+/** The orders that an incremental run would read now, as a push reads them, each once. Writes nothing. */
 export async function* changedOrders(deps: ChangedDeps, options: ChangedOptions) {
   const shown = new Set<string>();
   let batch: Batch<ChangedState> | undefined = await planChangedOrders(deps, options);
@@ -85,13 +85,13 @@ export async function nextChangedOrders(
 }
 
 /**
- * Moves the cursor to the newest change that was read, and records when the run looked; only after every step of the run has
- * ended. The cursor never goes beyond the shop's clock, in whole seconds, as many shops date their rows: a later change may
- * carry the same second. An empty shop leaves no cursor: it may be a copy without orders.
+ * Moves the cursor to the newest change that was read, and records when the run looked. Call it after every step of the
+ * run has ended. The cursor never passes the shop's clock in whole seconds: many shops date rows by the second, and a
+ * later change may carry the same second. An empty shop leaves no cursor: it may be a copy without orders.
  */
 export async function concludeChangedOrders({ db }: ChangedDeps, state: ChangedState): Promise<void> {
   const { shopNow, startedAt: readTo, isByCode, newest } = state;
-  // What changed while all orders were read is read by the next run.
+  // The next run reads what changed while all orders were read.
   if (newest === undefined) return;
   const isAhead = isByCode || Date.parse(newest) > Date.parse(shopNow);
   const at = isAhead ? isoOf(Math.floor(Date.parse(shopNow) / 1000)) : newest;

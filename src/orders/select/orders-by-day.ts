@@ -13,9 +13,8 @@ export type Batch<State> = { codes: string[]; state: State };
 export type WalkState = { next?: OrderPosition | undefined };
 
 /**
- * One batch of a walk over the orders created in the range, as a backfill and the nightly rescan read them. Marks the
- * pushed orders of the same stretch that the shop does not show any more as absent, and those that it shows again as
- * present.
+ * One batch of a walk over the orders created in the range, as a backfill and the nightly rescan read them. Marks
+ * pushed orders of the batch's span as absent if the shop no longer shows them, and as present if it shows them again.
  */
 export async function walkOrders<State extends WalkState>(
   { shop, db }: Pick<OrderDeps, 'shop' | 'db'>,
@@ -37,7 +36,7 @@ export async function walkOrders<State extends WalkState>(
   return { codes: [...shown], state: { ...state, next } };
 }
 
-/** The bounds of a range as the shop and the warehouse write instants. */
+/** The two ends of a range as the shop and the warehouse write instants. */
 export const boundsOf = ({ start, end }: OpenSpan) => ({
   from: start === undefined ? undefined : isoOf(start),
   to: end === undefined ? undefined : isoOf(end),
@@ -47,7 +46,7 @@ const startOf = (range: OpenSpan): OrderPosition => ({ at: boundsOf(range).from 
 
 const isWhole = ({ start, end }: OpenSpan) => start === undefined && end === undefined;
 
-/** One page of the codes of orders created in the range, in the order of their creation; of all orders, by code. */
+/** One page of codes of the orders created in the range, by date of creation. If the range is all orders, by code. */
 const codesByCreation = (
   shop: Pick<OrderDeps['shop'], 'orderCodes'>,
   range: OpenSpan,
@@ -56,7 +55,7 @@ const codesByCreation = (
 ): Promise<OrderPage> =>
   shop.orderCodes({ axis: isWhole(range) ? 'code' : 'created', after, before: boundsOf(range).to, size });
 
-/** Codes found in one statement. */
+/** Codes that one statement returns. */
 const codesAtOnce = 5000;
 
 /** The shop's orders created in the range, a slice at a time, as they are when their slice is read. */
