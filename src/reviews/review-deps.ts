@@ -4,17 +4,17 @@ import type { ReviewApi } from '../review-api/index.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import { listLimits } from './limits.ts';
 
-/** What reading lists works with. */
+/** Dependencies of reading lists. */
 export type ReadDeps = {
   reviews: Pick<ReviewApi['reviews'], 'page'>;
   /** The zone in which the service reads dates without offset. */
   timeZone: string;
   signal: AbortSignal;
-  /** The dates that a review may have. Nothing outside them lands or widens a plan. */
+  /** The dates that a review may have. No record outside them lands or widens a plan. */
   plausible: Span;
   /** The service's limits; other ones are for tests. */
   limits?: Readonly<{ seconds: Second; pages: number; pageSize: number }>;
-  /** How long a list on which the service fails is requested, in milliseconds. Default: `listGiveUpMs`. */
+  /** How long to request a list if the service fails on it, in milliseconds. Default: `listGiveUpMs`. */
   giveUpAfterMs?: number | undefined;
   lists: Lists;
   /** This machine's clock. */
@@ -23,20 +23,20 @@ export type ReadDeps = {
 
 export const limitsOf = (deps: Pick<ReadDeps, 'limits'>) => deps.limits ?? listLimits;
 
-/** What planning, reading and comparing reviews works with. */
+/** Dependencies of planning, reading and comparing reviews. */
 export type ReviewDeps = ReadDeps & { reviews: ReviewApi['reviews']; warehouse: Warehouse };
 
-/** What a process has seen of the service's lists, and shares over all windows that it reads. */
+/** What a process has learned about the service's lists. All windows that it reads share it. */
 export type Lists = {
-  /** Pages that are requested or land at a time. */
+  /** Slots for pages that are requested or land at a time. */
   slots: LimitFunction;
-  /** The page at which the list of a long span ended last: the next one is looked at there first. */
+  /** The page at which the last list of a long span ended. The next list is requested there first. */
   lastPageGuess: number;
-  /** Records to ask for on a page: fewer than the most if the service shows fewer. */
+  /** Records to ask for on a page: fewer than the maximum if the service shows fewer. */
   pageSize?: number;
   /** Records of the longest list. */
   mostRecords: number;
-  /** How often days in which a list has shown no reviews may still be asked for. */
+  /** How many more requests may check days in which a list has shown no reviews. */
   voidLooks: number;
 };
 

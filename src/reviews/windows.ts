@@ -2,14 +2,14 @@ import { localPeriod, type Second, type Span, shortestEnd, without } from '../ba
 import type { Axis } from '../warehouse/reviews/coverage.ts';
 import { listLimits, listsOfAWindow, windowsAtATime } from './limits.ts';
 
-/** A period of reviews to be read, over the date that `axis` names. */
+/** A period of reviews to read. `axis`: the date that it is about. */
 export type Window = Readonly<{ axis: Axis; span: Span }>;
 
 /**
- * Cuts what of `wanted` is not `covered` into windows of up to three lists of at most 44 days, those of one part equally long.
- * Fewer windows than a process reads at a time would leave it waiting.
+ * Cuts the parts of `wanted` that are not `covered` into windows of up to three lists of at most 44 days. The windows
+ * of one part are equally long. With fewer windows than a process reads at a time, the process would idle.
  *
- * @param listsAtMost 1: no window is longer than a request may ask for.
+ * @param listsAtMost 1: no window is longer than the period of one request.
  */
 export function planWindows(
   axis: Axis,
@@ -33,8 +33,8 @@ export const middleOf = ({ start, end }: Span): Second => start + Math.floor((en
 export const halvesOf = (span: Span, zone: string): Span[] => cutSpan(span, middleOf(span), zone);
 
 /**
- * The span in two, cut at the second, behind it, or beside the hour around it that daylight saving repeats; none if
- * it is the shortest span that can be asked for.
+ * Cuts the span in two, at the second, behind it, or beside the hour around it that daylight saving repeats. Returns no
+ * span if it is the shortest that can be requested.
  */
 export function cutSpan({ start, end }: Span, at: Second, zone: string): Span[] {
   // Clocks are set back at full and half hours.

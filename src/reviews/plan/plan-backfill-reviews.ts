@@ -10,8 +10,8 @@ import { planWindows, type Window } from '../windows.ts';
 import { allReviews } from './review-bounds.ts';
 
 /**
- * Identifies the range of a review backfill in sync.runs and in the queue. A command joins a run of the same key that
- * has not ended, and continues an interrupted run.
+ * Identifies the range of a review backfill in sync.runs and in the queue. If a run of the same key has not ended, a
+ * command joins it. An interrupted run is continued.
  *
  * @param gaps whether the backfill reads only what the coverage ledger lacks.
  */
@@ -21,8 +21,9 @@ export const backfillReviewsKey = ({ from, to, gaps }: DayRange & { gaps: boolea
 /**
  * The windows of a backfill, on the created axis.
  *
- * @returns `since`: spans whose reading began at or after this moment are not read again: the backfill goes on where it was
- *   interrupted, else begins at `startedAt`. Undefined (`--gaps`): nothing is read again that ever was, but all open gaps.
+ * @returns `since`: if the reading of a span began at or after this instant, the span is not read again. It is the
+ *   start of the interrupted backfill, else `startedAt`. Undefined (`--gaps`): no span that was ever read is read
+ *   again, except all open gaps.
  * @throws UsageError if the range is invalid.
  */
 export async function planBackfillReviews(
@@ -37,16 +38,16 @@ export async function planBackfillReviews(
   const span = spanOf(range, deps, await allReviews(deps));
   const created = span ? planWindows('created', span, covered) : [];
   if (since) return { windows: created, since };
-  // What a gap of creation dates lacks may be covered by an earlier reading.
+  // An earlier reading may cover a gap of creation dates.
   const gaps = (await openGaps(db)).map(({ axis, span }) => ({ axis, span }));
   return { windows: [...created, ...gaps], since };
 }
 
 /**
- * The span of a range of days, within the plausible dates; if the range is open, up to the bounds of all reviews.
- * Undefined if it begins after the last review.
+ * The span of a range of days, within the plausible dates. An open end of the range is the bound of all reviews.
+ * Undefined if the range begins after the last review.
  *
- * @throws UsageError for a range that has no plausible date.
+ * @throws UsageError if the range has no plausible date.
  */
 export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span }, all: Span): Span | undefined {
   const { start, end } = spanOfDays(range, at.timeZone);
@@ -61,15 +62,16 @@ export function spanOf(range: DayRange, at: { timeZone: string; plausible: Span 
 }
 
 /**
- * What reading the windows would cost, from the first page of each list.
+ * Estimates the requests of the windows, from the first page of each list.
  *
- * @returns `atLeast`: there may be more to read. The service names no more than thirty pages, or none, or refuses a window.
+ * @returns `atLeast`: there may be more to read, because the service names at most thirty pages, or none, or refuses a
+ *   window.
  */
 export async function estimateRequests(deps: ReadDeps, windows: readonly Window[]) {
   const cap = limitsOf(deps).pages;
   const lists = windows.flatMap(({ axis, span }) => planWindows(axis, span, [], 1));
   const first = await pLimit(8).map(lists, (list) => fetchPage(deps, list, 1));
-  // Pages overlap in the second that ends each, the last of a span is seldom full, and the one behind it is requested.
+  // Lists overlap in their last second, the last page is seldom full, and the page behind it is requested.
   const costs = first.map((page) => Math.ceil(((page.kind === 'page' && page.lastPage) || 1) * 1.05));
   const atLeast = first.some(
     (page) => page.kind !== 'page' || (page.lastPage ?? (page.ids.length > 0 ? cap : 1)) === cap,

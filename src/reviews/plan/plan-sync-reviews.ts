@@ -9,26 +9,26 @@ import { planWindows, type Window } from '../windows.ts';
 import { allReviews, captureOverview, newestOf } from './review-bounds.ts';
 
 const day = 86_400;
-/** The watermark is never older than this. */
+/** The watermark is never older than this many days. */
 const quietDays = 30;
 
 export type SyncPlan = {
   windows: Window[];
   /** When the run began, by the clock of this machine. */
   readTo: Second;
-  /** How far the next run may rely on this one. */
+  /** Up to here the next run relies on this run. */
   nextWatermark: Second;
-  /** From where on the next run reads again. */
+  /** The next run reads again from here. */
   nextStart: Second;
 };
 
 /**
- * The windows of an incremental run: from the watermark minus an overlap to a day ahead, so that it does not matter by
- * which clock the service dates reviews; and the open gaps that are due. If the newest review was written since, or is not
- * here, new ones are read by creation, too: by update, a service may show only what was edited. Without a watermark,
- * everything is read by creation, because an import of years does not lie on one day.
+ * The windows of an incremental run: from the watermark minus the overlap to a day ahead, so the clock that dates
+ * reviews does not matter; and the open gaps that are due. If the newest review was written since the watermark, or is
+ * not in the warehouse, the period is read by creation, too: by update, a service may show only edited reviews. Without
+ * a watermark, everything is read by creation: the creation dates of an import of years do not lie on one day.
  *
- * @param options.allGaps also those that were tried a short while ago.
+ * @param options.allGaps also gaps that are not due yet.
  * @throws ReviewSyncError as `captureOverview`.
  */
 export async function planSyncReviews(
@@ -38,14 +38,14 @@ export async function planSyncReviews(
   const readTo = secondOf(deps.now());
   const watermark = parseInstant((await readCursor(deps.warehouse.db, 'reviews'))?.at);
   const overlap = options.overlapMinutes * 60;
-  // Not the time: the clock that dates reviews may be hours behind ours, and what is edited while a long run goes on must be
-  // found by the next.
+  // The watermark is not our own time: the clock that dates reviews may be hours behind ours, and the next run must
+  // find reviews that are edited while a long run goes on.
   const quiet = readTo - quietDays * day;
   const update = await newestOf(deps, 'updated', { start: quiet, end: readTo + day });
   const nextWatermark = Math.min(readTo - justNow, Math.max(quiet, update ?? quiet));
   const next = { readTo, nextWatermark, nextStart: nextWatermark - overlap };
   if (watermark === undefined) {
-    // What is written from now on is found on the updated axis by the next run.
+    // The next run finds later reviews on the updated axis.
     return { windows: planWindows('created', await allReviews(deps)), ...next };
   }
   const { newest = watermark } = await captureOverview(deps);
@@ -57,7 +57,7 @@ export async function planSyncReviews(
   const isNew = newest > watermark || (newest >= start && !(await isHeld()));
   const all = axes.filter((axis) => axis === 'updated' || isNew);
   const windows = all.flatMap((axis) => {
-    // A gap is read when it is due, not by every run whose overlap it lies in.
+    // A gap is read when it is due, not by every run with an overlap that includes it.
     const known = gaps.filter((gap) => gap.axis === axis).map((gap) => gap.span);
     return planWindows(axis, { start, end: readTo + day }, known);
   });
@@ -65,10 +65,10 @@ export async function planSyncReviews(
 }
 
 /**
- * Moves the watermark when every window of the run has ended. What the run could not prove is an open gap first, so
- * that one window that cannot be read delays no other: later runs read the gap again.
+ * Moves the watermark when every window of the run has ended. Before that, each span that the run could not prove
+ * becomes an open gap, which later runs read again. So an unreadable window does not delay the others.
  *
- * @param failure why windows failed, for the gaps that no window has explained itself.
+ * @param failure why windows failed, for gaps without a reason of their own.
  * @returns the gaps that are open.
  */
 export async function concludeSyncReviews(db: Db, runId: string, plan: SyncPlan, failure: string): Promise<OpenGap[]> {

@@ -13,13 +13,13 @@ import type { ReviewDeps } from '../review-deps.ts';
 import { planWindows, type Window } from '../windows.ts';
 import { allReviews } from './review-bounds.ts';
 
-/** Reviews marked deleted that one run asks for. The others stay deleted. */
+/** Deleted reviews that one run asks for again. The others stay marked as deleted. */
 const restoredAtMost = 500;
 
 /**
- * What to read again: on the created axis the newest `recentDays` each time, all that no reconcile has read for
- * `allDays`, and every open gap. So a review that the service showed late is brought in, a deleted review is found, and
- * a gap of updates is closed once everything up to its end was read.
+ * Plans what to read again: on the created axis, the newest `recentDays` each time, everything that no reconcile has
+ * read for `allDays`, and every open gap. So a review that the service showed late lands, a deleted review is found,
+ * and a gap of updates closes once everything up to its end was read.
  */
 export async function planReconcile(
   deps: ReviewDeps,
@@ -37,11 +37,11 @@ export async function planReconcile(
 }
 
 /**
- * Marks what is gone, and shortens the history. Called even if windows failed: what the others missed is asked
- * about.
+ * Marks reviews that are gone, and shortens the history. Called even if windows failed, to ask about reviews that the
+ * other windows missed.
  *
  * @param options.askedAtMost reviews that one run asks about by id. The others wait for the next run.
- * @returns a problem if reviews could not be asked about, gaps are open, or the service is not to be believed.
+ * @returns a problem if reviews could not be asked about, gaps are open, or the service cannot be trusted.
  */
 export async function concludeReconcile(
   deps: ReviewDeps,
@@ -50,10 +50,10 @@ export async function concludeReconcile(
   const { warehouse, plausible } = deps;
   const { db } = warehouse;
   const daysAgo = (days: number) => new Date(deps.now().getTime() - days * dayMs);
-  // A review that the service has restored comes back, even if it is hidden and no list shows it.
+  // If the service has restored a review, it comes back, even if it is hidden and no list shows it.
   const deleted = await deletedSince(db, daysAgo(recentDays), restoredAtMost);
   await untilDown(deleted, async (id) => (await refreshReview(deps, id)).kind);
-  // Everything was read since: a record that is not shown any more was corrected or deleted.
+  // Everything was read since then. A record that no list shows any more was corrected or deleted.
   await closeUnseenReviews(db, daysAgo(allDays + 1));
   await closeGapsReadSince(db);
   await pruneHistory(db, deps.now(), allDays);
@@ -61,11 +61,11 @@ export async function concludeReconcile(
   const { gone, unlisted, problems } = await confirmDeleted(deps, absent, {
     mark: true,
     suspected: await countAbsent(db),
-    // The run has read the newest days: what no list shows of them is suspected itself.
+    // The run has read the newest days. Reviews of those days that no list shows are themselves suspected.
     others: await newestBut(db, []),
     async show(_review, shown) {
-      // No list shows the review, so what changed about it is seen by its id only. Once it has landed it is suspected
-      // no longer, until its date is read again.
+      // No list shows the review, so only its id shows its changes. Once landed, it is not suspected until the next
+      // reading.
       await landPage(warehouse, pageOfOne(shown, plausible));
     },
   });

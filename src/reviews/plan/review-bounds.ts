@@ -31,8 +31,8 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
 }
 
 /**
- * The dates between which all reviews were created, at the service and in the warehouse, within the plausible ones. One
- * request asks whether the list shows a review in the 44 days before the overview's first date: then that is not believed.
+ * The first and last creation dates of all reviews, at the service and in the warehouse, within the plausible dates.
+ * One request checks the 44 days before the overview's first date. If the list shows one there, that date is not used.
  *
  * @throws ReviewSyncError as `captureOverview`.
  */
@@ -46,15 +46,15 @@ export async function allReviews(deps: ReviewDeps): Promise<Span> {
   return { start: Math.min(named.start, ...held), end: Math.max(named.end, ...held.map((date) => date + 1)) };
 }
 
-/** Lists that are read of a service without reviews: a year and a half. All plausible ones are more than 220. */
+/** Lists to read at a service without reviews: a year and a half. All plausible dates take more than 220 lists. */
 const emptyLists = 12;
 
-/** The newest days that one list holds. */
+/** The newest days, as many as one list holds. */
 const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - listLimits.seconds, end });
 
 /**
- * Requests the overview (docs/interface.md, "Review overview") and the newest review of the list, and keeps the dates that
- * they name in the warehouse, within the plausible ones. Every run of reviews begins with it.
+ * Requests the overview (docs/interface.md, "Review overview") and the newest review of the list, and stores their
+ * dates in the warehouse, within the plausible dates. Every run of reviews begins with this.
  *
  * @returns the bounds of all reviews (`reviewBounds`), and the creation of the newest review that the list shows.
  * @throws ReviewSyncError if the clocks of the service and of this machine differ by more than a day, or the service
@@ -63,7 +63,7 @@ const lately = ({ plausible: { end } }: ReviewDeps): Span => ({ start: end - lis
 export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest: Second | undefined }> {
   const { plausible } = deps;
   const { db } = deps.warehouse;
-  // What is written while the two are under way may be in neither; what a cache answers shows what was so before.
+  // A review written during the two requests may be in neither. A cached response shows an earlier state.
   const askedAt = deps.now();
   const [overview, newest] = await Promise.all([overviewIfAny(deps), newestOf(deps, 'created', lately(deps))]);
   const capturedAt = overview && overview.requestedAt < askedAt ? overview.requestedAt : askedAt;
@@ -72,7 +72,7 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
 
   const first = parseInstant(overview?.first_review_created_at);
   const last = parseInstant(overview?.last_review_created_at);
-  // Without dates in the overview, those of the warehouse and of the list say which days there are to be read.
+  // If the overview has no dates, the dates of the warehouse and of the list say which days to read.
   const held = first === undefined || last === undefined ? await storedDates(db) : [];
   const dates = [first, last, newest, ...held].filter((date) => date !== undefined);
   const edge = (of: (...dates: Second[]) => Second) =>
@@ -85,16 +85,17 @@ export async function captureOverview(deps: ReviewDeps): Promise<Span & { newest
   return { ...reviewBounds(plausible, { first, last, newest, isEmpty }), newest };
 }
 
-/** The second, or the nearest plausible one. */
+/** The second, or the nearest one within the span. */
 const within = ({ start, end }: Span, second: Second): Second => Math.min(Math.max(second, start), end - 1);
 
 /**
  * The bounds of all reviews. The overview may be hours old, or a day off if the service computes it in another zone. So:
  *
  * - The start is `zonesApart` before the overview's first date. If the overview lacks a date, or its first is after its
- *   last, the start is the first plausible date; if nothing says that there is a review, the beginning of the last `emptyLists` lists.
- * - The end is the overview's last date or the newest review of the list, whichever is later; `zonesApart` later if the list
- *   shows none. If the overview names no last date, it is the last plausible date.
+ *   last, the start is the first plausible date. If there is no sign of any review, it is the beginning of the last
+ *   `emptyLists` lists.
+ * - The end is the later of the overview's last date and the list's newest review. If the list shows no review, the end
+ *   is `zonesApart` after the overview's last date. Without that date, it is the last plausible date.
  *
  * @param found.isEmpty the overview says that there are no reviews, and neither the newest days nor the warehouse show one.
  */
@@ -106,17 +107,20 @@ export function reviewBounds(
   let { start, end } = plausible;
   if (first !== undefined && last !== undefined && first <= last) start = within(plausible, first - zonesApart);
   else if (isEmpty) start = within(plausible, plausible.end - emptyLists * listLimits.seconds);
-  // A list that is not in order shows an older review first.
+  // A list without an order may show an older review first.
   if (last !== undefined) end = newest === undefined ? last + zonesApart : Math.max(newest, last);
   return { start, end: within(plausible, end) + 1 };
 }
 
 /**
- * Why it is not believed that a span has no reviews, although its list shows none: the overview names one, when the run
- * begins and after the list was read, and the warehouse lacks it. The list of its second shows others than `ids`, or no list shows
- * any review: none of the last year and a half, and none of another date of overview or warehouse.
+ * Why a span may have reviews although its list shows none. When the run began and after the list was read, the
+ * overview named a review in the span that the warehouse lacks. Also, a list of that second alone shows a review that
+ * is not in `ids`, or no list shows any: none of the last year and a half, and none of another date of overview or
+ * warehouse.
  *
- * @returns undefined if lists show other reviews: the one that the overview names is hidden or deleted.
+ * @param ids the reviews that the list of the span showed.
+ *
+ * @returns undefined if lists show other reviews: the review in the overview is then hidden or deleted.
  */
 export async function doubtEmpty(deps: ReviewDeps, empty: Span, ids: Set<string>): Promise<string | undefined> {
   const { db } = deps.warehouse;
@@ -126,7 +130,7 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span, ids: Set<string>
   const known = dates.map(parseInstant).filter((second) => second !== undefined);
   const named = known.find((second) => isWithin(second, empty));
   if (named === undefined || (await heldIn(db, { start: named, end: named + 1 })).length > 0) return undefined;
-  /** A few are asked for: the newest may be hidden after the page was cut. */
+  /** Ask for a few records: the service may hide the newest after it has cut the page. */
   const shows = async (span: Span, seen = new Set<string>()) => {
     const page = await fetchPage(deps, { axis: 'created', span, desc: true }, 1, 10);
     return page.kind === 'page' && page.ids.some((id) => !seen.has(id));
@@ -141,7 +145,7 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span, ids: Set<string>
   return `GET /v1/reviews/overview names a review of ${isoOf(named)}, and no list shows any (it may be hidden)`;
 }
 
-/** Two right clocks differ by less than a day, even if one takes its time zone for UTC. */
+/** Two correct clocks differ by less than a day, even if one of them shows local time as UTC. */
 function requireSameClock(service: Date, ours: Date): void {
   const days = (service.getTime() - ours.getTime()) / 86_400_000;
   if (Math.abs(days) <= 1) return;
@@ -164,12 +168,12 @@ async function overviewIfAny(deps: ReviewDeps): Promise<ReviewOverview | undefin
   }
 }
 
-/** What a run asks for before it begins is soon given up if the service fails on it. */
+/** If the service fails on a request before the run begins, the request is given up after this many milliseconds. */
 const giveUpAfterMs = 2000;
 
 /**
  * Asks for the second of a review that the list has just shown. A service that reads the request's dates in another
- * zone shows other reviews, or none, and every window would be a few hours off. If it excludes the start of a
+ * zone shows other reviews, or none, and every window would be a few hours off. If the service excludes the start of a
  * period, a review between two windows is in neither.
  *
  * @throws ReviewSyncError if that second is not shown.
@@ -177,7 +181,7 @@ const giveUpAfterMs = 2000;
 async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> {
   const page = await firstOf(deps, { axis: 'created', span: { start: second, end: second + 1 } });
   if (page.kind !== 'page' || page.seconds[0] !== undefined) return;
-  // It may have been deleted meanwhile: then another one is the newest.
+  // If the review was deleted meanwhile, another one is the newest.
   if ((await newestOf(deps, 'created', lately(deps))) !== second) return;
   throw new ReviewSyncError(
     'config',
@@ -191,16 +195,16 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
 }
 
 /**
- * Date of the newest review of the span, by the list; undefined if the list shows none. If the service refuses the
- * span, fails on it or shows nothing, as it may for dates ahead of its clock, its part before now is requested instead, and
- * then, unless that is empty, two days of that: none of it must stop a run.
+ * The date of the newest review that the list of the span shows; undefined if the list shows none. The service may
+ * refuse a span ahead of its clock, fail on it or show nothing. If so, the part before now is requested. If that fails,
+ * too, its last two days are requested. No failure here stops a run.
  */
 export async function newestOf(deps: ReadDeps, axis: Axis, span: Span): Promise<Second | undefined> {
   const [past = span] = partBefore(span, secondOf(deps.now()) - justNow);
   const spans = [...(past.end < span.end ? [span] : []), past, { start: past.end - 2 * 86_400, end: past.end }];
   const startedMs = deps.now().getTime();
   for (const one of spans) {
-    // If the service never responds, each takes a minute.
+    // If the service never responds, each request takes a minute.
     if (deps.now().getTime() - startedMs > 30_000) break;
     const page = await firstOf(deps, { axis, span: one, desc: true });
     if (page.kind === 'page' && (page.seconds[0] !== undefined || one.end <= past.end)) return page.seconds[0];

@@ -28,23 +28,23 @@ import type { Window } from '../windows.ts';
 
 const listGiveUpMs = 8000;
 
-/** What to list: a span of an axis, narrowed if the span alone holds too much. */
+/** What to list: a span of an axis, narrowed further if the span has too many records. */
 export type PageQuery = Window &
   Readonly<{
     score?: NonNullable<ReviewFilters['score']>;
     productId?: number;
-    /** From the other end. */
+    /** In descending order. */
     desc?: boolean;
   }>;
 
-/** One response of the list. It shows the service at one moment, so nothing shifts within it. */
+/** One response of the list. It shows the service at one moment, so no record shifts within it. */
 export type ListPage = RawPage & {
   kind: 'page';
-  /** One per record; its text without links if it has no usable id. */
+  /** One per record. If a record has no usable id: its text without links. */
   ids: string[];
-  /** One per record: the second of its date on the axis; undefined if that cannot be read or was not asked for. */
+  /** One per record: the second of its date on the axis; undefined if it is unreadable or out of range. */
   seconds: (Second | undefined)[];
-  /** Ids of the records dated more than a day beside the period: a service may be a zone off. */
+  /** Ids of the records more than a day out of range. A smaller distance may be a zone. */
   strays: string[];
   lastPage: number | undefined;
   requestedAt: Date;
@@ -53,16 +53,16 @@ export type ListPage = RawPage & {
 /**
  * Why a list is not shown.
  *
- * - `refused`: the service answers with a 4xx status.
- * - `failed`: it answers with 429, a 5xx status or a malformed body, or not at all, and shows another list.
+ * - `refused`: the service responds with a 4xx status.
+ * - `failed`: it responds with 429, a 5xx status or a malformed body, or not at all, but shows another list.
  */
 export type Obstacle = { kind: 'refused'; reason: string } | { kind: 'failed'; reason: string };
 
 /**
- * Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here. If the service is full, a list
- * without reviews is asked for, and waits for as long as the service says; then the page is requested once more.
+ * Requests one page (docs/interface.md, "Reviews"). Every request for a list is made here. If the service is
+ * overloaded, requests a list without reviews, which waits as long as the service says, and then the page once more.
  *
- * @throws the client's error where the service does not show any other list either: it is down.
+ * @throws the client's error if the service shows no other list either: it is down.
  */
 export async function fetchPage(
   deps: ReadDeps,
@@ -83,7 +83,7 @@ export async function fetchPage(
   return fetchPage(deps, query, page, limit, true);
 }
 
-/** What is needed of the page later: whole records would stay in memory until it has landed. */
+/** Keeps only what is needed later: whole records would stay in memory until the page has landed. */
 function pageOf({ items, ...response }: RawReviewPage, deps: ReadDeps, { span, axis }: PageQuery): ListPage {
   const { dates, ...check } = checkPage(items, deps.plausible, response.rawBody);
   const { first, last } = localPeriod(span, deps.timeZone);
@@ -101,7 +101,7 @@ function pageOf({ items, ...response }: RawReviewPage, deps: ReadDeps, { span, a
 }
 
 /**
- * The page without its records that are dated beside the spans: a request shows the second in which its span ends, too,
+ * The page without records that are out of range of the spans. A response includes the second in which its span ends,
  * and `--to` a day must not bring in a review of the next midnight.
  */
 export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
@@ -123,11 +123,11 @@ export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
 }
 
 /**
- * Asks for the first second of yesterday, which hardly ever has reviews: a service may fail on dates ahead of its clock. It is
- * the list by creation in any case: a service may fail on every list by update, and new reviews are read without it. A service
- * that refuses it is not down either.
+ * Requests the list of the first second of yesterday, which hardly ever has reviews: a service may fail on dates ahead
+ * of its clock. The list is always by creation: a service may fail on every list by update, and new reviews are read
+ * without these. A service that refuses the list is not down either.
  *
- * @throws the client's error where the service does not show that list.
+ * @throws the client's error if the service fails on that list.
  */
 export async function requireAnotherList(deps: ReadDeps): Promise<void> {
   const start = deps.plausible.end - 3 * 86_400;
@@ -137,12 +137,12 @@ export async function requireAnotherList(deps: ReadDeps): Promise<void> {
 }
 
 /**
- * `refused`: with a 4xx status. `failed`: with 429, a 5xx status or a redirect, a malformed body, or without any response.
- * Undefined if another request would meet the error, too: of the database, a failed authentication, an invalid certificate.
+ * `refused`: with a 4xx status. `failed`: with 429, a 5xx status or a redirect, a malformed body, or without any
+ * response. Undefined if another request would fail, too: a database error, a failed authentication, an invalid certificate.
  */
 export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
-  // One list may always get 429 while others are shown: asking for another list tells that from a service that is full.
+  // One list may always get 429 while others are shown. Another list tells this from an overloaded service.
   return error instanceof ReviewApiError && error.retryable ? 'failed' : undefined;
 }
 
@@ -163,15 +163,15 @@ function request(
   });
 }
 
-/** What a page shows besides its raw body. `dates`: the dates of each record, in the order of the page. */
+/** The facts of a page besides its raw body. `dates`: the dates of each record, in the order of the page. */
 type PageCheck = RawPage['check'] & { dates: Dates[] };
 
-/** Dates of a record; undefined if one cannot be read (`parseInstant`). No date of an update: there was none. */
+/** Dates of a record. Undefined: unreadable (`parseInstant`). A review without an update has no update date. */
 type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
 
 /**
  * Checks values that Postgres would accept and misread: ids and numbers beyond those of JavaScript, dates such as
- * `infinity`, `now` or `20240101`, scores that are none. All other values are left to the types of the columns.
+ * `infinity`, `now` or `20240101`, invalid scores. The column types check all other values.
  *
  * @param items the page as `JSON.parse` gives it. `rawBody`: the page as it came.
  * @param plausible the dates that a review may have, in seconds.
@@ -218,7 +218,7 @@ function faultOf(item: unknown, dates: Dates, plausible: Span, record?: Buffer):
     }
   }
   const { score } = item;
-  // Zero and an empty text are no rating, too (docs/interface.md, "Reviews").
+  // Zero and an empty text also mean "no rating" (docs/interface.md, "Reviews").
   const isScore = score == null || /^(?:[0-5](?:\.0+)?)?$/.test(scalarText(score) ?? 'none');
   return isScore ? undefined : `expected score as null or a whole number from 1 to 5, found ${shownValue(score)}`;
 }
@@ -226,15 +226,16 @@ function faultOf(item: unknown, dates: Dates, plausible: Span, record?: Buffer):
 const utcDay = (second: Second) => isoOf(second).slice(0, 10);
 
 /**
- * The page of a review that was read by its id. Such a response has `comments`, a list has `comments_count`
- * (docs/interface.md, "Review"): they are counted. Its product id is not learned: a webhook may have named the review.
+ * The page of a review that was read by its id. The response has `comments`, and a list has `comments_count`
+ * (docs/interface.md, "Review"), so the comments are counted. The product id is not learned: a webhook may have named
+ * the review.
  *
- * @param listed the fields of `extra` that a list has shown of the review, whose comments are read: what only this response shows
- *   beside them stays out, for the next list would take it off again.
+ * @param listed if the review is read for its comments: its `extra` fields that a list has shown. Other fields that
+ *   only this response has stay out, because the next list would remove them again.
  */
 export function pageOfOne({ item, rawBody }: RawReview, plausible: Span, listed?: readonly string[]): RawPage {
   let record = rawBody.toString('latin1');
-  // As `storableRecord` writes them.
+  // Names as `storableRecord` writes them.
   const fields = Object.keys(item).map((name) => name.toWellFormed().replaceAll('\u0000', '\ufffd'));
   const lacking = [...lackingAlone(item), ...(listed ? ['comments_count', 'tag_name'] : [])];
   const leftOut = listed ? fields.filter((name) => name !== 'comments' && !listed.includes(name)) : [];

@@ -16,13 +16,13 @@ export type Part = Readonly<{
   giveUpAfterMs?: number | undefined;
 }>;
 
-/** Lands a page: its reviews are true whether or not their span is proven. */
+/** Lands a page. Its reviews are correct whether or not their span is proven. */
 export type Land = (page: ListPage) => Promise<unknown>;
 
-/** One span while it is read: what it showed, and its pages on their way to the warehouse. */
+/** One span during its reading: what it showed, and its pages on their way to the warehouse. */
 export type Reader = ReturnType<typeof openReader>;
 
-/** What the reading of a span has shown. */
+/** The result of reading a span. */
 export type Proven = ReturnType<Reader['proven']>;
 
 export function openReader(deps: ReadDeps, span: Span, land: Land) {
@@ -54,7 +54,7 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     return landing;
   }
 
-  /** What was written since the first request was sent may be on no page yet: nothing later than this counts as read. */
+  /** A review written since the first request may be on no page yet, so no later second than this counts as read. */
   const readUntil = () => secondOf(new Date(startedMs)) - justNow;
 
   return {
@@ -68,15 +68,15 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     seenCount: () => seen.size,
     hasSeen: (id: string) => seen.has(id),
     /**
-     * Whether the list is of another period than the one asked for. One record of a hundred, or one of a day, may just be
-     * dated oddly.
+     * Whether the list shows another period than the request's. One record of a hundred, or one of a day, may be out of
+     * range by accident.
      */
     isOfOtherDates: () => strays.size > Math.max(seen.size / 100, span.end - span.start > 86_400 ? 0 : 1),
     readUntil,
     landed: () => Promise.all(landings),
     /**
-     * What was read. `ids`: all that were shown, also around the span. `reviews`: different ones dated within it, with the
-     * dates of the `first`, the `middle` and the `last`. `startedAt`: when the first request was sent.
+     * What was read. `ids`: all ids that were shown, also out of range. `reviews`: the number of different reviews
+     * within the span, with the dates of the `first`, `middle` and `last`. `startedAt`: the time of the first request.
      */
     proven() {
       const dates = [...seen.values()].filter((second) => second !== undefined);
@@ -99,10 +99,10 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
 }
 
 /**
- * Requests pages of a list and lands each as it comes. A slot is held until its page has landed, so that pages do not
+ * Requests pages of a list and lands each as it comes. Each page keeps its slot until it has landed, so pages do not
  * pile up if the warehouse is slower than the service.
  *
- * @returns the pages, or the first obstacle, after which no more are requested.
+ * @returns the pages, or the first obstacle, which ends the requests.
  */
 export async function takeAll(
   { ask, take }: Reader,
@@ -132,44 +132,44 @@ export async function takeAll(
 /**
  * How the reading of a list ends.
  *
- * - `whole`: everything that the list held throughout was read.
- * - `too-long`: the list has more than its pages show, or no reading proves it. `page`: the last page that is certain, or
- *   one at which to cut it. `pages`: the number of pages that the service names.
+ * - `whole`: every record that was in the list throughout was read.
+ * - `too-long`: the list has more than its pages show, or no reading proves it. `page`: the last page that is certain,
+ *   or the page at which to cut the list. `pages`: the number of pages that the service names.
  */
 export type ListEnd =
   | { kind: 'whole' }
   | { kind: 'too-long'; page?: ListPage | undefined; pages?: number | undefined }
   | Obstacle;
 
-/** Readings of a list that show no new record and prove nothing. A change between two readings costs one. */
+/** Readings of a list that show no new record and prove nothing. A change between two readings costs one reading. */
 const vainAtMost = 4;
 /** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
 const attemptsAtMost = 16;
-/** Looks for the last page of a list. A list that stands still takes three. */
+/** Looks for the last page of a list. An unchanged list takes three. */
 const topLooksAtMost = 5;
-/** Records of a page that is small for every service. */
+/** A page of this many records is small for every service. */
 const fewRecords = 10;
 
 /**
  * Reads a list by page numbers (docs/interface.md, "Reviews"). The number `last` says where to look; the pages say what
  * is there.
  *
- * 1. `findTop`: the last page, by the number that the service names. If there is no number, or the pages contradict it,
- *    page 1.
- * 2. `readFrom`: the pages below it, side by side.
- * 3. `readOn`: the end. In descending order, the list begins with records that were just read. If other records come
- *    first, or the list has no order, the pages behind are read one by one, up to one that shows nothing.
- * 4. A list of one page is one response, which is one moment: its end proves it.
- * 5. If the pages are full, the last one is read again. The list is whole if at least as many different records were
- *    shown as its number and its length say, and it still has its first records. Then nothing was deleted: a deletion
- *    shifts records to pages that were read already.
- * 6. Otherwise something was added or deleted, or the count is of no use (hidden reviews, no number, pages that are
- *    not full). The list is read again in smaller pages, one by one and downwards: deletions shift records to pages
- *    that are still to be read. It is whole by its count, or if two readings in turn show the same records. Smaller
- *    pages are cut elsewhere. So the readings differ if the service shows some pages only, repeats one, or leaves out
+ * 1. `findTop`: finds the last page by the number that the service names, or page 1 if there is no number or the pages
+ *    contradict it.
+ * 2. `readFrom`: reads the pages below the last one, side by side.
+ * 3. `readOn`: checks the end. In descending order, the list begins with records that were just read. If other records
+ *    come first, or the list has no order, the pages behind are read one by one, up to an empty page.
+ * 4. If the list has one page, it is one response of one moment: its end proves it.
+ * 5. If the pages are full, the last one is read again. The list is whole if that page's number and length imply no
+ *    more records than were shown, and the page still has the records of its first reading. Then nothing was deleted: a
+ *    deletion shifts records to pages that were read already.
+ * 6. Otherwise a record was added or deleted, or the count is useless (hidden reviews, no number, pages that are not
+ *    full). The list is read again in smaller pages, one by one and downwards: deletions shift records to pages that
+ *    are still to be read. It is whole by its count, or if two successive readings show the same records. Smaller pages
+ *    have other boundaries, so the readings differ if the service shows only some pages, repeats a page, or leaves out
  *    records between two.
  *
- * A list that no reading proves is read in parts.
+ * If no reading proves a list, it is read in parts.
  *
  * @param start.guess the page to look at first. `start.last`: the last page, if it is known.
  */
@@ -192,7 +192,7 @@ export async function readList(
     if (end.kind !== 'unproven') return end;
     if (end.pages && earlier && showsSame(earlier, end.pages)) return { kind: 'whole' };
     const largest = Math.min(list.pageSize, largestOf(end.pages ?? []));
-    // Pages of one record, or none, are not cut.
+    // Pages of one record, or none, cannot be smaller.
     if (end.pages) list.pageSize = largest > 1 ? largest - 1 : Math.min(fewRecords, pageSizeOf(reader.deps));
     list.isFirst = false;
     known = undefined;
@@ -202,27 +202,28 @@ export async function readList(
   return { kind: 'too-long', page: earlier && middlePage(earlier) };
 }
 
-/** The page from which a list is read. `isNamed`: the service calls it the last one. `isLast`: nothing is behind it. */
+/** The page from which a list is read. `isNamed`: the service calls it the last. `isLast`: no page is behind it. */
 type Top = { kind: 'top'; number: number; page: ListPage; isNamed: boolean; isLast?: boolean };
 
 /**
- * What is known of a list beyond one reading. `pageSize`: records to ask for on a page. `shown`: records of all readings since
- * it became shorter; `count`: how many it had in the last one. `isFirst`: whether the list is read for the first time.
+ * What is known of a list over several readings. `pageSize`: records to ask for on a page. `shown`: records of all
+ * readings since the list became shorter. `count`: its records in the last reading. `isFirst`: whether the list is read
+ * for the first time.
  */
 type List = { pageSize: number; shown: Set<string>; count: number; isFirst: boolean };
 
 /**
- * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading; `none`: the numbers of the
- * last page are of no use, and the list is read upwards from page 1. `pages`: what it shows; undefined if the list became
- * longer or shorter meanwhile, or the number of its last page is wrong.
+ * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading; `none`: the
+ * last-page numbers are useless, and the list is read upwards from page 1. `pages`: the pages of this reading;
+ * undefined if the list became longer or shorter meanwhile, or the number of its last page is wrong.
  */
 type Unproven = { kind: 'unproven'; guess: number | 'none'; pages?: ListPage[] };
 
 const upwards: Unproven = { kind: 'unproven', guess: 'none' };
 
 /**
- * Looks for the last page by the numbers that pages name. Page 1 is asked, too, if the page names none, or is neither full
- * nor the last.
+ * Looks for the last page by the numbers on pages. If a page has no number, or is neither full nor the last, asks page
+ * 1, too.
  */
 async function findTop(
   reader: Reader,
@@ -235,7 +236,7 @@ async function findTop(
   let first: ListPage | undefined;
   for (let look = 1; look <= topLooksAtMost; look += 1) {
     const page = await reader.ask(query, number, pageSize);
-    // A service may fail on a page that the list does not have, and the first look is a guess.
+    // A service may fail on a page behind the end, and the first look is a guess.
     if (page.kind === 'failed' && (number === 1 || look > 1)) return page;
     const shown = page.kind === 'page' ? page : undefined;
     const isClear = shown?.lastPage !== undefined && (shown.lastPage <= number || recordsOn(shown) === pageSize);
@@ -249,7 +250,7 @@ async function findTop(
       return { kind: 'top', number: 1, page: first, isNamed: false };
     const greatest = Math.min(last ?? 1, lastCertain);
     if (greatest === number) {
-      // A service may always name one number: it refuses a page that the list does not have, shows nothing, or repeats a page.
+      // A service may always name one number. Behind the end, it refuses a page, shows nothing, or repeats a page.
       if (!shown) return upwards;
       if (last === number) return { kind: 'top', number, page: shown, isNamed: true };
       const isBehind = first && (isSame(shown, first) || recordsOn(shown) < recordsOn(first));
@@ -268,7 +269,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const landing = reader.take(top.page);
   const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
   const below = await takeAll(reader, query, numbers, pageSize, list.isFirst ? deps.lists.slots : pLimit(1));
-  // A page that was there a moment ago is refused: the list has become shorter, or its records are at fault.
+  // The page existed a moment ago. A refusal now means that the list is shorter, or its records are at fault.
   if ('kind' in below) return below.kind === 'refused' ? upwards : below;
   await landing;
   const pages = [...below.toReversed(), top.page];
@@ -278,7 +279,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   const isEndShown = top.isLast || (await readOn(reader, query, pageSize, pages));
   const shownSize = fullSizeOf(pages);
   if (shownSize >= fewRecords && shownSize <= pageSize / 2) {
-    // The service shows smaller pages, and may leave out records between two. From now on, ask for as many as it shows.
+    // The service shows smaller pages, and may leave out records between two. From now on, ask for the shown size.
     deps.lists.pageSize = shownSize;
     list.pageSize = shownSize;
     return { kind: 'unproven', guess: number };
@@ -293,7 +294,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   return countAgain(reader, query, list, top, pages);
 }
 
-/** Asks for the last page again: step 5 of `readList`. */
+/** Requests the last page again: step 5 of `readList`. */
 async function countAgain(
   reader: Reader,
   query: PageQuery,
@@ -308,10 +309,10 @@ async function countAgain(
   const before = new Set(idsOf(pages));
   const isNew = (id: string, index: number) => !before.has(id) && (again.seconds[index] ?? 0) < reader.span.end;
   if (again.ids.some(isNew)) await reader.take(again);
-  // The service counts what it hides, and it counts at least one record on its last page.
+  // The service counts hidden reviews, too, and it counts at least one record on its last page.
   const count = (number - 1) * list.pageSize + recordsOn(again);
   const isStill = page.ids.every((id) => again.ids.includes(id));
-  // A record that was deleted meanwhile must not make up for one that no page shows.
+  // A record that was deleted meanwhile must not make up for a record that no page shows.
   const isShorter = count < list.count;
   if (isShorter) list.shown.clear();
   if (isStill || !(isShorter || list.isFirst)) for (const id of [...before, ...again.ids]) list.shown.add(id);
@@ -321,11 +322,10 @@ async function countAgain(
 }
 
 /**
- * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Pages that it reads are added to
+ * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Adds the pages that it reads to
  * `pages`.
  *
- * @returns whether the list shows from its other end that these are all pages. If not, the page behind them shows nothing
- *   new.
+ * @returns whether the descending list shows that these are all pages. If not, the page behind them shows nothing new.
  */
 async function readOn(
   reader: Reader,
@@ -334,23 +334,23 @@ async function readOn(
   pages: ListPage[],
 ): Promise<boolean | ListEnd> {
   const ids = new Set(idsOf(pages));
-  // Ask for a few records of an empty list: no stored response answers that request, and no limit of the service forbids it.
+  // Ask for a few records of an empty list. No cache has this request, and no limit of the service forbids it.
   const few = Math.min(fewRecords, pageSize - 1) || 1;
   const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? few : pageSize);
   if (ids.size === 0 && asked.kind === 'page' && asked.ids.length === 0) return true;
   const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
   const until = Math.min(reader.span.end, reader.readUntil());
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
-  // Records that are all of the second behind the span still show whether the pages go so far.
+  // If all records are in the second behind the span, they still show whether the pages reach that far.
   const awaited = atEnd.length > 0 ? atEnd : other.ids;
-  // A record of an earlier reading has landed, whatever its page is by now.
+  // A record of an earlier reading has landed, whatever page it is on now.
   const lacks = () => awaited.some((id) => !reader.hasSeen(id));
   let landing: Promise<unknown> | undefined;
   while (lacks() || !isShownFromEnd(pages, other.seconds, pageSize)) {
     const number = pages.length + 1;
     const next = await reader.ask(query, number, pageSize);
-    // A service may fail on a page behind the end. It fails on its other end, too, if a record of that page is at fault;
-    // without an order, only a page that is not full may be the last one.
+    // A service may fail on a page behind the end. If a record of that page is at fault, the descending request fails,
+    // too. Without an order, only a page that is not full may be the last one.
     const mayGoOn = pageSize > 1 && isFull(pages, pageSize) && !(pages.length > 1 && isInOrder(pages, other.seconds));
     if (next.kind === 'failed' && (asked.kind !== 'page' || lacks() || mayGoOn)) return next;
     if (next.kind !== 'page' || next.ids.length === 0 || pages.some((page) => isSame(next, page))) {
@@ -366,7 +366,7 @@ async function readOn(
   return true;
 }
 
-/** Whether the pages end with a full one although the service names others behind it. */
+/** Whether the last page is full although the service names more pages behind it. */
 function breaksOff(pages: readonly ListPage[]): boolean {
   const { number, page } = lastOf(pages);
   const isFull = recordsOn(page) >= fewRecords && recordsOn(page) === largestOf(pages);
@@ -374,8 +374,8 @@ function breaksOff(pages: readonly ListPage[]): boolean {
 }
 
 /**
- * Whether the list ends with these pages, if the page in descending order holds none but their records. A service that turns
- * each page by itself cannot be recognised by a full page.
+ * Whether the list ends with these pages, if the descending page holds only their records. If a service reverses each
+ * page instead of the list, a full page cannot show it.
  */
 const isShownFromEnd = (pages: readonly ListPage[], descending: ListPage['seconds'], pageSize: number): boolean =>
   !isFull(pages, pageSize) && isInOrder(pages, descending);
@@ -383,9 +383,9 @@ const isShownFromEnd = (pages: readonly ListPage[], descending: ListPage['second
 const isFull = (pages: readonly ListPage[], pageSize: number) => recordsOn(lastOf(pages).page) === pageSize;
 
 /**
- * Whether the pages are in order, and the page in descending order, too. The latter must begin with the newest of them and be
- * of two seconds at least: a record of the first second may hide behind it. A service without an order, or that ignores it,
- * shows other seconds.
+ * Whether the pages and the descending page are in order. The descending page must begin with the newest record of the
+ * pages and cover at least two seconds: another record of its oldest second may be hidden behind it. A service that has
+ * or obeys no order shows other seconds.
  */
 function isInOrder(pages: readonly ListPage[], descending: ListPage['seconds']): boolean {
   const ascending = pages.flatMap(({ seconds }) => seconds.filter((second) => second !== undefined));
@@ -409,7 +409,7 @@ const middlePage = (pages: readonly ListPage[]) => pages[Math.floor(lastOf(pages
 
 const idsOf = (pages: readonly ListPage[]) => pages.flatMap((page) => page.ids);
 
-/** Whether a page shows what another one shows, as a service may that repeats its last page behind the end of a list. */
+/** Whether two pages show the same records. A service may repeat its last page behind the end of a list. */
 const isSame = (one: ListPage, other: ListPage | undefined) =>
   one.ids.length > 0 && one.ids.join() === other?.ids.join();
 
@@ -420,7 +420,7 @@ function repeatsPage(pages: readonly ListPage[]): boolean {
 
 const recordsOn = (page: ListPage): number => new Set(page.ids).size;
 
-/** Records of each page before the last one, if these have the same number and the last one has no more; else 0. */
+/** Records of each page before the last, if all have the same number and the last has no more; otherwise 0. */
 function fullSizeOf(pages: readonly ListPage[]): number {
   const full = pages.slice(0, lastOf(pages).number - 1);
   const largest = largestOf(pages);
@@ -430,8 +430,8 @@ function fullSizeOf(pages: readonly ListPage[]): number {
 const largestOf = (pages: readonly ListPage[]): number => Math.max(...pages.map(recordsOn));
 
 /**
- * Whether two readings showed the same records, each of them once. If the first one was a single page, which is one moment, the
- * other one may show a record twice: a service may order equal dates in another way each time.
+ * Whether two readings showed the same records, each once. If the first reading was one page, and so one moment, the
+ * second may show a record twice: a service may order equal dates in another way each time.
  */
 function showsSame(first: readonly ListPage[], second: readonly ListPage[]): boolean {
   const one = idsOf(first);

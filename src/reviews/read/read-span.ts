@@ -16,13 +16,13 @@ import {
   takeAll,
 } from './read-list.ts';
 
-/** How the reading of a span ends. `proven`: everything of it was read, and has landed. */
+/** How the reading of a span ends. `proven`: the whole span was read, and has landed. */
 export type SpanEnd = { requests: number } & (({ kind: 'proven' } & Proven) | Unread);
 
 /** Why a span is not proven: an open gap, unless it can be read in `parts` (undefined: halves; empty: not at all). */
 export type Unread = { kind: GapKind; reason: string; parts?: readonly Part[] };
 
-/** The span is to be read in these parts. If the window has no requests left for them, it is a gap for this reason. */
+/** Reads the span in these parts. If the window has no requests left for them, the span is a gap for this reason. */
 export const inParts = (parts: readonly Part[]): Unread => {
   return { kind: 'too-many', reason: 'they take too many requests for one run', parts };
 };
@@ -30,14 +30,14 @@ export const inParts = (parts: readonly Part[]): Unread => {
 /**
  * Reads a span by the page numbers of its list.
  *
- * @param land lands a page. All pages that were taken have landed, or failed to, when this returns or throws.
- * @throws the client's error where the service is down, and what `land` throws.
+ * @param land lands a page. When this returns or throws, all pages that were taken have landed or failed to.
+ * @throws the client's error if the service is down, and errors of `land`.
  */
 export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Land): Promise<SpanEnd> {
   const { span, giveUpAfterMs } = part;
   const { lists } = deps;
   const reader = openReader({ ...deps, giveUpAfterMs }, span, land);
-  // Lists of the longest span have about the same number of pages; others are shorter.
+  // Lists of the longest span have about the same number of pages. Other lists are shorter.
   const isLong = span.end - span.start > limitsOf(deps).seconds / 2;
   try {
     const query = { axis, span };
@@ -55,7 +55,7 @@ export async function readSpan(deps: ReadDeps, axis: Axis, part: Part, land: Lan
   }
 }
 
-/** Cuts the span in two by a date of the page. The shortest span that can be asked for is read at once instead. */
+/** Cuts the span in two by a date of the page. If it is the shortest span of a request, reads it at once instead. */
 async function cutList(
   reader: Reader,
   query: PageQuery,
@@ -69,7 +69,7 @@ async function cutList(
   const [first, second] = cutSpan(span, at ?? middleOf(span), deps.timeZone);
   if (!first || !second) return readCrowd(reader, query);
   if (pages === undefined) return inParts([{ span: first }, { span: second }]);
-  // The list of the first part begins as this one does, so this page is its last one.
+  // The list of the first part begins like this list, so this page is its last one.
   const last = page && at !== undefined ? pageBefore(page, first.end) : undefined;
   return inParts([
     { span: first, guess: lastCertain, last },
@@ -78,18 +78,18 @@ async function cutList(
 }
 
 /**
- * A date of the page: all of that second is on this page or before it, if that can be. Undefined if the list is
- * not in order, or the page has no date of the span.
+ * A date of the page at which to cut, if possible one that has all its records on this page or before. Undefined if the
+ * list is not in order, or the page has no date of the span.
  */
 function dateOn(page: ListPage, span: Span): Second | undefined {
   const dated = page.seconds.filter((second) => second !== undefined);
   const at = dated.findLast((second) => second > span.start && second < (dated.at(-1) ?? 0)) ?? dated[0];
   if (at === undefined || !isRising(dated)) return undefined;
-  // A list also shows the second in which its span ends. If that second is crowded, the cut is one second before it.
+  // A list includes the second in which its span ends. If that second is crowded, cut one second before it.
   return Math.min(Math.max(at, span.start), span.end - 1);
 }
 
-/** The page with its records before the second; undefined if it has none, or does not show what comes behind them. */
+/** The page with only its records before the second. Undefined if there are none, or no later record follows. */
 function pageBefore(page: ListPage, end: Second): ListPage | undefined {
   if ((page.seconds.at(-1) ?? 0) < end) return undefined;
   const isBefore = (_: unknown, index: number) => (page.seconds[index] ?? end) < end;
@@ -99,12 +99,12 @@ function pageBefore(page: ListPage, end: Second): ListPage | undefined {
 
 /** Zero is "reviews without rating" (docs/interface.md, "Reviews"). */
 const scores = [5, 4, 3, 2, 1, 0] as const;
-/** Products that are requested one by one if a score does not separate the records of a second. */
+/** Products to request one by one if a score has too many records in a second. */
 const productsAtMost = 5000;
 
 /**
- * Reads the shortest span that can be asked for, whose list is too long: by score, and a score by product if its list
- * is too long. Products are those that its pages show. Whether these are all, the service's count says.
+ * Reads the shortest span of a request if its list is too long: by score, and if a score's list is too long, by
+ * product. The pages show which products there are. The service's count says whether these are all.
  */
 async function readCrowd(reader: Reader, query: PageQuery): Promise<{ kind: 'whole' } | Unread> {
   const { pages } = limitsOf(reader.deps);
@@ -127,7 +127,7 @@ async function readCrowd(reader: Reader, query: PageQuery): Promise<{ kind: 'who
       if (ofProduct.page?.check.products.some(({ product_id }) => product_id !== productId)) break;
     }
   }
-  // With one record a page, the last page is the count; a number up to the greatest page may be a cap.
+  // With one record a page, the last page is the count. A number up to the maximum page may be a cap.
   const one = await reader.ask(query, 1, 1);
   if (one.kind !== 'page') return one;
   const total = one.ids.length === 1 && (one.lastPage ?? 0) > pages ? one.lastPage : undefined;

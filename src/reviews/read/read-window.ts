@@ -14,12 +14,12 @@ import type { Land, Part, Proven } from './read-list.ts';
 import { inParts, readSpan, type SpanEnd, type Unread } from './read-span.ts';
 
 /**
- * Brings all reviews of a window into the warehouse. Pages land as they come; a span enters the ledger once, when it is
- * proven, together with what its reading found absent. A retry reads what this run has not yet proven.
+ * Brings all reviews of a window into the warehouse. Pages land as they come. When a span is proven, it enters the
+ * ledger once, together with the reviews that it found absent. A retry reads the spans that the run has not proven.
  *
- * @param read.findAbsent take note of what the warehouse holds of the window and the service did not show.
- * @throws IncompleteError naming what could not be read or proven. It is an open gap by then, and everything else of
- *   the window is in the warehouse and in the ledger.
+ * @param read.findAbsent whether to note reviews of the window that the warehouse holds and the service did not show.
+ * @throws IncompleteError with the spans that could not be read or proven. They are then open gaps, and the rest of the
+ *   window is in the warehouse and in the ledger.
  */
 export async function readWindow(
   deps: ReviewDeps,
@@ -51,8 +51,8 @@ export async function readWindow(
 }
 
 /**
- * Where the spans of a window go. `enter`: once for each proven span, when all its pages have landed. `doubt`: why it is not
- * believed that a span has no reviews; undefined if it is.
+ * Where the spans of a window go. `enter`: called once for each proven span, when all its pages have landed. `doubt`:
+ * why a span that shows no reviews may have some; undefined if it has none.
  */
 export type Ledger = {
   land: Land;
@@ -62,27 +62,27 @@ export type Ledger = {
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */
 const spansAtATime = 4;
-/** Requests after which no span of a window is cut any more, besides `requestsAReview` for each review that was proven. */
+/** After this many requests, and `requestsAReview` for each proven review, no span of a window is cut any more. */
 const requestsAtMost = 500;
 const requestsAReview = 2;
-/** Halvings of spans for each 44 days. One second in these takes 22. A later run halves the gap further. */
+/** Halvings of spans for each 44 days. 22 halvings reach one second. A later run halves the gap further. */
 const halvingsAtMost = 24;
-/** A failing list counts as a halving for each so many milliseconds. If the service never responds, a window takes 3 minutes. */
+/** A failing list counts as one halving per 10 s. If the service never responds, a window takes 3 minutes. */
 const halvingMs = 10_000;
-/** How long a half is requested if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
+/** How long to request a half if the service fails on it, in milliseconds. 22 halvings take some 7 s. */
 const halfGiveUpMs = 500;
 
 /**
- * Reads every review of the spans, whatever is added, changed or deleted meanwhile: what stood throughout is read.
+ * Reads every review that is in the spans throughout, whatever is added, changed or deleted meanwhile.
  *
- * 1. `readSpan`: the first days of a part are read as one list, as many as a request may ask for.
- * 2. `whyDoubted`: a list that was read to its end may show less than the period has.
- * 3. A proven span is entered, any other one is read in parts (`partsOf`). What cannot be read in parts is a gap.
- * 4. The days behind the list follow.
+ * 1. `readSpan`: reads the first days of a part as one list, as many days as one request may have.
+ * 2. `whyDoubted`: checks whether a list that was read to its end shows less than the period has.
+ * 3. A proven span is entered. Any other span is read in parts (`partsOf`), or is a gap if it has no parts.
+ * 4. The days behind the list follow as the next part.
  *
- * @returns what cannot be called read. What lies ahead of now is left out: nobody can have written it, and the next run
- *   reads it.
- * @throws the client's errors where the service is down, and the ledger's, when every span that was begun has ended.
+ * @returns the spans that count as not read. Spans ahead of now are left out: nobody can have written a review there,
+ *   and the next run reads them.
+ * @throws the client's errors if the service is down, and the ledger's errors, after every started span has ended.
  */
 export async function readSpans(
   deps: ReadDeps,
@@ -119,7 +119,7 @@ export async function readSpans(
       if (parts.length === 0) gaps.push({ span, kind: end.kind, reason: end.reason });
     }
     if (span.end < part.span.end) {
-      // The next list begins where this one ends, or is cut: so nearly all have 29 pages.
+      // The next list begins where this list ends or is cut, so nearly all lists have 29 pages.
       const last = end.kind === 'too-many' && parts.length > 1 ? parts.pop() : undefined;
       parts.push({ span: { start: last?.span.start ?? span.end, end: part.span.end } });
     }
@@ -134,8 +134,8 @@ export async function readSpans(
   }
 
   /**
-   * The parts in which an unread span is read next: `end.parts`, else halves, so that the gap is no larger than the
-   * obstacle. A service may refuse dates ahead of its clock: then the span is cut at `present`.
+   * The parts to read an unread span in: `end.parts`, or halves, so the gap is no larger than the obstacle. If the span
+   * goes beyond `present`, it is cut there: a service may refuse dates ahead of its clock.
    */
   function partsOf(span: Span, end: Unread): readonly Part[] {
     if (end.parts) return requestsLeft < 0 ? [] : end.parts;
@@ -154,30 +154,30 @@ export async function readSpans(
 }
 
 /**
- * Gives the memory of a page's body back at once. Left to the garbage collector, bodies that have landed take some
- * 30 MB. The page cannot be landed again. A body that shares its memory with others is left alone.
+ * Frees the memory of a page's body at once. With the garbage collector alone, landed bodies take some 30 MB. The page
+ * cannot be landed again. A body that shares its memory with others is not freed.
  */
 export function releaseBody({ rawBody }: RawPage): void {
   const { buffer } = rawBody;
   if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
 }
 
-/** A list of this many reviews shows how far apart they are: days without any are normal up to ten times that. */
+/** A list of this many reviews shows their usual distance. Up to ten times that distance without a review is normal. */
 const manyReviews = 100;
-/** Seconds without reviews that are worth a look. A window may begin 26 hours before the first review. */
+/** More seconds than this without reviews are checked. A window may begin 26 hours before the first review. */
 const longVoid = 27 * 3600;
-/** A limit of a service is a multiple of this: 300 reviews of any list, pages of 30 without a second one. */
+/** A service's cap is a multiple of this: 300 reviews a list, or a single page of 30. */
 const roundNumber = 10;
 
 /**
- * Why a list may show less than its period has, although it was read to its end. It is read in parts if it is:
+ * Why a list may show less than its period has, although it was read to its end. The list is read in parts if it is:
  *
- * - an empty list that ends ahead of the service's clock: what lies before now;
- * - a list of a round number of reviews, if no list was longer: both halves;
- * - a list without reviews in its first or its last days, or in either half, if a request for these days alone shows some:
- *   both halves;
- * - a list without the review that `doubt` knows: both halves. An empty list is a gap: its half without the review would
- *   count as read.
+ * - an empty list that ends ahead of the service's clock: the part before now;
+ * - the longest list so far, with a round number of reviews: both halves;
+ * - a list without reviews in its first or last days, or in either half, if a request for these days alone shows
+ *   reviews: both halves;
+ * - a list without the review that `doubt` names: both halves. If the list is empty, it is a gap, because its half
+ *   without the review would count as read.
  */
 async function whyDoubted(
   deps: ReadDeps,
@@ -193,7 +193,7 @@ async function whyDoubted(
   if (!past) return undefined;
   if (reviews === 0 && until < span.end) return inParts(asParts([past]));
 
-  // A list also shows the second in which its span ends, so the first edge ends a second before the first review.
+  // A list includes the second in which its span ends, so the first edge ends a second before the first review.
   const edges = [
     { start: span.start, end: first - 1 },
     { start: last + 1, end: until },
@@ -203,7 +203,7 @@ async function whyDoubted(
   for (const days of reviews === 0 ? halvesOf(span, timeZone) : edges) {
     const seconds = days.end - days.start;
     const isNormal = reviews >= manyReviews && seconds * reviews < 10 * (last - first);
-    // Empty lists and short ones leave half of the looks to longer ones, which may begin years later.
+    // Empty and short lists leave half of the looks to longer lists, which may begin years later.
     const isEnough = lists.voidLooks <= (reviews < manyReviews ? voidLooksAtMost / 2 : 0);
     if (isCut || isNormal || isEnough || seconds <= longVoid) continue;
     lists.voidLooks -= 1;
@@ -211,7 +211,7 @@ async function whyDoubted(
     isCut = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
     if (isCut) lists.voidLooks = voidLooksAtMost;
   }
-  // The shortest span that can be asked for stays as it is.
+  // The shortest span of a request stays as it is.
   const halves = isCut ? cutSpan(span, middle, timeZone) : [];
   if (halves.length > 0) return inParts(asParts(halves));
 
@@ -225,7 +225,7 @@ async function whyDoubted(
 
 const asParts = (spans: readonly Span[]): Part[] => spans.map((span) => ({ span }));
 
-/** Joins neighbours of one kind, with the reason of the first, and makes a sentence of each reason. */
+/** Joins adjacent gaps of one kind, with the reason of the first, and makes a sentence of each reason. */
 export function joinedGaps(axis: Axis, gaps: readonly Gap[]): Gap[] {
   const all: Gap[] = [];
   for (const gap of gaps.toSorted((a, b) => a.span.start - b.span.start)) {
@@ -251,7 +251,7 @@ export function incompleteError(gaps: readonly Gap[]): IncompleteError {
   });
 }
 
-/** The sentence with which a run reports open gaps; undefined if no gap is open. */
+/** The sentence about open gaps in a run's result; undefined if no gap is open. */
 export function gapsProblem(open: readonly Gap[]): string | undefined {
   const [first] = open;
   if (!first) return undefined;

@@ -8,8 +8,8 @@ import { askReview } from './refresh-review.ts';
 export type ReviewExplanation = Awaited<ReturnType<typeof explainReview>>;
 
 /**
- * The life of one review: what the service shows, what the warehouse holds, and which windows should have held it. A
- * service that does not respond leaves out only what it would have shown.
+ * The life of one review: what the service shows, what the warehouse holds, and which windows should have read it. If
+ * the service does not respond, only its part is missing.
  */
 export async function explainReview(deps: Pick<ReviewDeps, 'reviews' | 'warehouse'>, id: number) {
   const { db } = deps.warehouse;
@@ -24,10 +24,10 @@ export async function explainReview(deps: Pick<ReviewDeps, 'reviews' | 'warehous
     id,
     /** The review as the service shows it by its id; undefined if the service says that it is gone. */
     service: service?.item,
-    /** Why nobody knows what the service shows. */
+    /** Why it is unknown what the service shows. */
     serviceFault: asked.kind === 'failed' ? asked.reason : undefined,
     warehouse,
-    /** Windows of the coverage ledger that hold its dates, the newest reading first. */
+    /** Windows of the coverage ledger that include its dates, the newest reading first. */
     windows: await windowsOf(db, dates),
     deadLetters: await deadLettersOf(db, 'review', String(id)),
     missed: await missedReview(db, id),

@@ -7,21 +7,21 @@ import { pageOfOne } from '../read/list-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 import { askReview } from './refresh-review.ts';
 
-/** Reviews whose comments one run reads. The others wait for the next run. */
+/** A run reads the comments of this many reviews. The others wait for the next run. */
 const readAtMost = 500;
-/** So many failures end the reading of a run: each may take a quarter of a minute, and comments hold up nothing else. */
+/** This many failures end the reading of a run. Each may take 15 s, and comments hold up nothing else. */
 const failuresAtMost = 5;
 
 /**
- * Reads the comments of reviews whose number of comments has changed. A list shows only the number, so each review is
+ * Reads the comments of reviews with a changed number of comments. A list shows only the number, so each review is
  * requested by its id. This is the last part of a run.
  *
- * A response fails if it has no list of `comments`, an older version than the list showed, or is a 404: a copy that lags
- * behind may not know the review yet, and a reconcile finds out whether it is gone. After five failures the reading
- * ends, so a service that never shows comments costs a run five requests. Fewer comments than the list counts are stored,
- * and asked for once more.
+ * A response fails if it has no list of `comments`, has an older version than the list showed, or is a 404: a lagging
+ * replica may not have the review yet, and a reconcile finds out whether it is gone. After five failures the reading
+ * ends, so a service that never shows comments costs a run five requests. If a response has fewer comments than the
+ * list counts, they are stored, and requested once more.
  *
- * @returns how many were read.
+ * @returns the number of reviews read.
  */
 export async function readComments(deps: ReviewDeps): Promise<number> {
   let read = 0;
@@ -58,6 +58,6 @@ const showsComments = ({ comments, updated_at }: RawReview['item'], { count, upd
   (Array.isArray(comments) || (comments === null && !count)) &&
   (parseInstant(updated_at) ?? Number.POSITIVE_INFINITY) >= secondOf(updatedAt);
 
-/** Whether the first response has fewer comments than the list counted: a copy may lag behind. The second is believed. */
+/** Whether the first response has fewer comments than the list counted: a replica may lag. The second one counts. */
 const isShort = ({ comments }: RawReview['item'], { count, attempts }: CommentsDue) =>
   attempts === 0 && Array.isArray(comments) && comments.length < (count ?? 0);

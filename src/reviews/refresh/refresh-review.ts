@@ -10,17 +10,17 @@ import { isDueAgain } from '../limits.ts';
 import { pageOfOne } from '../read/list-page.ts';
 import type { ReviewDeps } from '../review-deps.ts';
 
-/** What the service shows of a review by its id. `gone`: it answers 404 or 410. `failed`: nobody knows, for this reason. */
+/** What the service shows of a review by its id. `gone`: a 404 or 410. `failed`: unknown, for this reason. */
 export type AskedReview = ({ kind: 'shown' } & RawReview) | { kind: 'gone' } | { kind: 'failed'; reason: string };
 
-/** How long one review is asked for if the service fails on it, in milliseconds, so that others do not wait. */
+/** How long to ask for one review if the service fails on it, in milliseconds. Other reviews must not wait longer. */
 const giveUpAfterMs = 10_000;
 
 /**
- * Asks the service for a review by its id. If the service is full, the overview waits for as long as the service says;
- * then the review is asked for once more.
+ * Asks the service for a review by its id. If the service is overloaded, requests the overview, which waits as long as
+ * the service says, and then the review once more.
  *
- * @throws what is not an error of the service, such as an abort.
+ * @throws errors other than the service's, such as an abort.
  */
 export async function askReview(deps: Pick<ReviewDeps, 'reviews'>, id: number, isAgain = false): Promise<AskedReview> {
   try {
@@ -40,10 +40,10 @@ export async function askReview(deps: Pick<ReviewDeps, 'reviews'>, id: number, i
 export type Refreshed = { kind: 'landed'; landed: Landed } | Exclude<AskedReview, { kind: 'shown' }>;
 
 /**
- * Reads a review by its id and lands it. Fields that only lists show (docs/interface.md, "Review") stay as they are, or
- * come with the next reading of a list.
+ * Reads a review by its id and lands it. Fields that only lists show (docs/interface.md, "Review") stay as they are
+ * until the next reading of a list.
  *
- * @throws what is not an error of the service, such as the database's; running it again does no harm.
+ * @throws errors other than the service's, such as the database's. It is safe to run it again.
  */
 export async function refreshReview(deps: ReviewDeps, id: number): Promise<Refreshed> {
   const asked = await askReview(deps, id);
@@ -55,13 +55,13 @@ type AskEnd = AskedReview['kind'] | 'landed';
 
 /** Reviews that are asked for by id at the same time. */
 const atATime = 4;
-/** After so many failures in a row the service itself is at fault. Each may take 10 s. */
+/** After this many failures in a row the service itself is at fault. Each failure may take 10 s. */
 const failuresInARow = 20;
 
 /**
- * Asks for each of them, in this order, until the service fails twenty times in a row.
+ * Calls `ask` for each item, in this order, until the service fails twenty times in a row.
  *
- * @throws what `ask` throws, when all that were begun have ended.
+ * @throws the errors of `ask`, after all started calls have ended.
  */
 export async function untilDown<T>(all: readonly T[], ask: (one: T) => Promise<AskEnd>): Promise<void> {
   const limit = pLimit(atATime);
@@ -74,16 +74,16 @@ export async function untilDown<T>(all: readonly T[], ask: (one: T) => Promise<A
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
-/** How often a review must answer 404. */
+/** How often the service must respond with 404. */
 const passes = 2;
 
 /**
- * Asks for each of them. "Not listed" alone never means deleted (docs/service-facts.md), and a gateway may answer 404 for a
- * few seconds: what is gone answers 404 in two `passes`, and before, between and after them the service knows by id what it
- * lists. Otherwise it would answer 404 for anything.
+ * Asks for each review. "Not listed" alone never means deleted (docs/service-facts.md), and a gateway may respond with
+ * 404 for a few seconds. So a review is gone if the service responds with 404 in two `passes`, and if it shows listed
+ * reviews by id before, between and after them: otherwise it may respond with 404 for any id.
  *
  * @param others a few reviews that the lists show.
- * @returns `gone`: those that are gone. `doubt`: why none is believed to be gone.
+ * @returns `gone`: the reviews that are gone. `doubt`: why no review counts as gone.
  */
 async function askTwice<T>(
   deps: ReviewDeps,
@@ -101,7 +101,7 @@ async function askTwice<T>(
   return { gone };
 }
 
-/** Asks for each of them. @returns those that the service answers 404 for. */
+/** Calls `ask` for each item. @returns the items that are gone (404). */
 async function goneOf<T>(all: readonly T[], ask: (one: T) => Promise<AskEnd>): Promise<T[]> {
   const gone: T[] = [];
   await untilDown(all, async (one) => {
@@ -112,7 +112,7 @@ async function goneOf<T>(all: readonly T[], ask: (one: T) => Promise<AskEnd>): P
   return gone;
 }
 
-/** Why it is not sure that the service knows by id what it lists. If it fails on a review, it is asked for another. */
+/** Why the service may not show listed reviews by id. If it fails on a review, asks for another one. */
 async function whyNotKnown(deps: ReviewDeps, missing: number, others: readonly number[]): Promise<string | undefined> {
   let failure: string | undefined;
   for (const id of others) {
@@ -131,19 +131,19 @@ const noneKnown = (others: readonly number[]) =>
   `The service answers 404 for the ids of other reviews, too: ${others.join(', ')}. None was marked as deleted. If ` +
   'review-sync sync reconcile says the same, ask the service’s makers why lists show what GET /v1/reviews/:id does not';
 
-/** So few deletions are believed in any case; more only up to half of what the warehouse holds. */
+/** Up to this many deletions always count. More count only up to half of the reviews in the warehouse. */
 const fewDeleted = 20;
 
 /**
  * Asks by id about each review that a proven reading of its date did not show (`askTwice`).
  *
- * @param options.mark marks what is gone as deleted, unless the service has lost more than half of what the warehouse
- *   holds: then the service itself is at fault.
- * @param options.suspected how many are suspected in all, if not all are asked about.
+ * @param options.mark marks reviews that are gone as deleted. If the service has lost more than half of the warehouse's
+ *   reviews, the service itself is at fault, and none is marked.
+ * @param options.suspected the number of all suspected reviews, if not all are asked about.
  * @param options.others a few reviews that the lists show.
  * @param options.show receives each review that the service knows, as its response shows it.
- * @returns `gone`: the service answers 404 for the id. `unlisted`: it knows the id, but no list shows the review (hidden,
- *   perhaps). `problems`: why nothing was marked, and how many stay suspected without a usable response.
+ * @returns `gone`: the service responds with 404 to the id. `unlisted`: it shows the id, but no list shows the review
+ *   (perhaps hidden). `problems`: why nothing was marked, and how many stay suspected without a usable response.
  */
 export async function confirmDeleted(
   deps: ReviewDeps,
@@ -173,7 +173,7 @@ export async function confirmDeleted(
   const unknown = absent.length - unlisted - gone.length;
   if (unknown > 0) problems.push(notAsked(unknown, reason));
   const held = await countHeld(deps.warehouse.db);
-  // If not all are asked about, the same share of the others is taken for gone.
+  // If not all are asked about, assume that the same share of the others is gone.
   const lost = Math.round(gone.length * Math.max(1, options.suspected / absent.length));
   const ids = gone.map(({ id }) => id);
   if (lost > fewDeleted && lost * 2 > held) problems.push(tooManyGone(lost, held, lost > gone.length));
@@ -190,11 +190,10 @@ const tooManyGone = (lost: number, held: number, isEstimate: boolean) =>
 const retriedAtMost = 500;
 
 /**
- * Asks by id for the reviews that are open dead letters, all or those that are due. Reviews that were not tried for
- * the longest time come first.
+ * Asks by id for the reviews that are open dead letters: all, or the due ones. The oldest attempts come first.
  *
- * @param options.runStartedAt a review that failed since then stays as the run's list has shown it: a copy that lags
- *   behind may have an older version by the id, or none.
+ * @param options.runStartedAt a review that failed since then stays as the run's list has shown it: a lagging replica
+ *   may have an older version by the id, or none.
  */
 export async function retryOpenRefused(
   deps: ReviewDeps,
@@ -209,8 +208,9 @@ export async function retryOpenRefused(
 }
 
 /**
- * Asks by id for the reviews that are dead letters, whatever the service says of others: each lands, its dead letter says why
- * it cannot, or it is gone (`askTwice`). A review without a usable id lands when a list shows it corrected.
+ * Asks by id for the reviews that are dead letters, whatever the service says of others. Each review lands, or its dead
+ * letter says why it cannot, or it is gone (`askTwice`). Without a usable id, a review lands when a list shows it
+ * corrected.
  */
 export async function retryRefused(deps: ReviewDeps, deadLetters: readonly DeadLetter[]): Promise<void> {
   const { db } = deps.warehouse;

@@ -16,19 +16,19 @@ import { planWindows } from '../windows.ts';
 
 export type VerifyReviewsDeps = ReviewDeps & {
   onProgress(windows: number, of: number): void;
-  /** Reviews in no list that are asked about by id, so that memory and requests stay bounded. Default: 20,000. */
+  /** Maximum of unlisted reviews to ask about by id. It bounds memory and requests. Default: 20,000. */
   askedAtMost?: number;
 };
 
-/** `extra`: in the warehouse, and the service says it is gone. `day`: of its creation, in the service's zone. */
+/** `extra`: in the warehouse, but gone at the service. `day`: the day of its creation in the service's zone. */
 export type Found = { id: number | null; kind: Difference['kind'] | 'extra'; fields: string[]; day: string | null };
 
 const none = { service: 0, warehouse: 0, missing: 0, stale: 0, extra: 0, differing: 0, unrepairable: 0, unlisted: 0 };
 
 /**
- * Numbers of reviews. `service`, `warehouse`: of the range on each side. `differing`: all differences. `unrepairable`:
- * the differences that `repair` leaves, because the warehouse cannot hold the review. `unlisted`: absent from the lists,
- * but known to the service by their id: hidden, perhaps. No difference.
+ * Numbers of reviews. `service`, `warehouse`: reviews in the range on each side. `differing`: all differences.
+ * `unrepairable`: the differences that `repair` leaves, because the warehouse cannot hold the review. `unlisted`:
+ * absent from the lists, but shown by id (perhaps hidden). They are no differences.
  */
 export type Verification = typeof none & {
   /** Differences by day, at most `listedAtMost`. */
@@ -46,11 +46,12 @@ const listedAtMost = 1000;
 /**
  * Compares service and warehouse review by review over the created axis.
  *
- * 1. `listedIn`: what the service's lists show of a window, page by page beside what the warehouse holds of the same ids.
- * 2. `heldIn`: what the warehouse holds of the window.
- * 3. What no list showed, although its date was listed completely, is asked about by its id.
+ * 1. `listedIn`: compares what the service's lists show of a window, page by page, with the warehouse's rows of the
+ *    same ids.
+ * 2. `heldIn`: finds the reviews of the window in the warehouse.
+ * 3. If no list showed a review, although its date was listed completely, ask about it by its id.
  *
- * @param options.repair brings in what is missing or stale, and marks what is gone.
+ * @param options.repair brings in missing and stale reviews, and marks reviews that are gone.
  * @throws UsageError if the range is invalid.
  */
 export async function verifyReviews(
@@ -124,7 +125,7 @@ const countedAs = {
   extra: 'extra',
 } as const;
 
-/** How a review differs. `isStuck`: it does so after the repair, too. */
+/** How a review differs. `isStuck`: it still differs after the repair. */
 type Compared = { difference: Difference; isStuck: boolean };
 
 async function compareAndRepair(
@@ -139,13 +140,13 @@ async function compareAndRepair(
   return differences.map((difference) => ({ difference, isStuck: stuck.has(difference.id) }));
 }
 
-/** Whether the key of a record on a page is its id. A record without a usable id goes by its text. */
+/** Whether the key of a record on a page is its id. Without a usable id, the key is the record's text. */
 const isId = (key: string) => /^[1-9]\d*$/.test(key);
 
 /**
- * What the service's lists show of a window, and how that differs from the rows of the same ids.
+ * The reviews that the service's lists show of a window, and how they differ from the rows of the same ids.
  *
- * @returns `reviews`: by id, or by their text. `proven`: the spans of the window that were listed completely.
+ * @returns `reviews`: by key, an id or a text. `proven`: the spans of the window that were listed completely.
  */
 async function listedIn(deps: ReviewDeps, window: Span, { repair, since }: { repair: boolean; since: Date }) {
   const { warehouse } = deps;
@@ -158,7 +159,7 @@ async function listedIn(deps: ReviewDeps, window: Span, { repair, since }: { rep
       const differing = new Map(compared.map((one) => [one.difference.id, one]));
       for (const [index, key] of page.ids.entries()) {
         const earlier = reviews.get(key)?.found;
-        // What an earlier reading has repaired differs no more, and is a difference all the same.
+        // If an earlier reading has repaired a review, it no longer differs, but still counts as a difference.
         const found = differing.get(isId(key) ? Number(key) : null) ?? (earlier && { ...earlier, isStuck: false });
         reviews.set(key, { second: page.seconds[index], found });
       }
