@@ -3,7 +3,7 @@ import { type Db, listOf, write } from './index.ts';
 /** An issue that was posted. */
 export type Alert = { key: string; message: string; postedAt: Date };
 
-/** The alerts whose recovery was not posted yet, the oldest first. */
+/** The alerts without a posted recovery, the oldest first. */
 export const openAlerts = (db: Db) => listOf<Alert>(db)`
   select key, message, posted_at as "postedAt" from sync.alerts order by posted_at, key`;
 
@@ -12,10 +12,10 @@ export const noteAlert = (db: Db, { key, message, postedAt }: Alert) => write(db
 
 export const forgetAlert = (db: Db, key: string) => write(db)`delete from sync.alerts where key = ${key}`;
 
-/** A process that has not looked for so long is taken for dead, in seconds. */
+/** A process that has not looked for this many seconds counts as dead. */
 const watchSeconds = 90;
 
-/** Whether this process is the one that posts alerts, until the next look. */
+/** Whether this process posts the alerts until the next look. */
 export async function takeWatch(db: Db, watcher: string): Promise<boolean> {
   const taken = await write(db)`
     update sync.alert_watch set watcher = ${watcher}, watched_at = clock_timestamp()
@@ -24,6 +24,6 @@ export async function takeWatch(db: Db, watcher: string): Promise<boolean> {
   return taken > 0;
 }
 
-/** Another process may take the place of this one at once. */
+/** Lets another process post the alerts at once. */
 export const leaveWatch = (db: Db, watcher: string) =>
   write(db)`update sync.alert_watch set watcher = null where watcher = ${watcher}`;

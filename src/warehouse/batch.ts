@@ -9,8 +9,8 @@ const collectMs = 20;
 const callsAtOnce = 200;
 
 /**
- * Turns single calls into batches: calls collect for 20 ms, and while one batch runs for the next. Each call resolves
- * when its batch has committed. If the database refuses an item, only the call with that item rejects.
+ * Turns single calls into batches. Calls collect for 20 ms; while a batch runs, they collect for the next. Each call
+ * resolves when its batch has committed. If the database refuses an item, only the call with that item rejects.
  *
  * @param run writes all items in one statement or transaction, and returns one result for each, in the same order.
  */

@@ -25,11 +25,11 @@ export const inBrand = (text: string, brand: string): string =>
     schema.endsWith('"') ? `${schema.slice(0, -1)}_${brand}"` : `${schema}_${brand}`,
   );
 
-/** What a warehouse needs of a pool. */
+/** The part of a pool that a warehouse needs. */
 export type Connections = Pick<pg.Pool, 'connect' | 'query'>;
 
 /**
- * Connections of a pool that all brands share, on which every statement addresses the schemas of one brand.
+ * Connections of a pool that all brands share. Every statement on them addresses the schemas of one brand.
  *
  * @param most connections that the brand may hold at a time. If its tables are locked, the other brands keep the rest.
  */

@@ -1,9 +1,9 @@
 import { type Db, firstOf, isAny, rowOf, rowsOf, write } from './index.ts';
 
-/** The most reviews that may wait. At the highest rate of requests for webhooks they take less than an hour. */
+/** The most reviews that may wait. At the highest request rate for webhooks they take less than an hour. */
 const mostWaiting = 50_000;
 
-/** Whether as many changed reviews wait as may wait. */
+/** Whether the maximum of changed reviews waits. */
 export const isInboxFull = (db: Db) => isAny(db)`select from sync.changed_reviews offset ${mostWaiting - 1} limit 1`;
 
 /** Stores which reviews to read again. A product that changed is read by its newest review, which shows its code. */
@@ -12,12 +12,12 @@ export async function noteChanged(db: Db, reviewIds: readonly number[], productI
   await rowsOf(db, 'note_changed_reviews', reviewIds, productIds);
 }
 
-/** `attempts`: with the one that begins now. */
+/** `attempts`: includes the attempt that begins now. */
 export type TakenReview = { id: number; events: number; attempts: number };
 
 /**
- * Takes the review that is due longest, under a lease of 2, 4, 8 … minutes, after which it is due again unless it was read.
- * If a request takes longer, two processes read the review, which does no harm.
+ * Takes the review that is due longest, under a lease of 2, 4, 8 … minutes. If the review was not read by then, it is
+ * due again. If a request takes longer, two processes read the review, which does no harm.
  */
 export const takeChangedReview = (db: Db) => firstOf<TakenReview>(db)`
   update sync.changed_reviews
@@ -28,21 +28,21 @@ export const takeChangedReview = (db: Db) => firstOf<TakenReview>(db)`
   )
   returning review_id as id, events, attempts`;
 
-/** The review was read, or is left to the runs. An event that came meanwhile makes it due again. */
+/** The review was read, or is left to the runs. If another event came meanwhile, it is due again. */
 export const finishChangedReview = (db: Db, { id, events }: TakenReview) => write(db)`
   with finished as (delete from sync.changed_reviews where review_id = ${id} and events = ${events})
   update sync.changed_reviews set due_at = now(), attempts = 0
   where review_id = ${id} and events <> ${events}`;
 
-/** Takes note of the brands that a webhook names. @returns those of the last seven days, at most 100. */
+/** Stores the brands that a webhook names. @returns the brands of the last seven days, at most 100. */
 export async function noteBrands(db: Db, brandIds: readonly number[]): Promise<number[]> {
   const rows = await rowsOf<{ brand: number }>(db, 'note_brands', brandIds);
   return rows.map(({ brand }) => brand);
 }
 
 /**
- * `waiting`: reviews that webhooks named and that are not read yet; `oldestAt`: when the first of them was named.
- * `dueSince`: since when a review is due and nobody has taken it.
+ * `waiting`: reviews that webhooks named and that are not read yet. `oldestAt`: when the first of them was named.
+ * `dueSince`: when the review that is due longest became due.
  */
 export type InboxState = {
   waiting: number;

@@ -4,7 +4,7 @@ import { type Db, firstOf, listOf, rowsOf, scalarOf, write } from './index.ts';
 /** `client`: a hash of the client id. */
 export type ConnectedService = { address: string; client: string };
 
-/** Whether two spellings of an address and a client are one account. The protocol makes no other address. */
+/** Whether two spellings of an address and a client are one account. The protocol does not count. */
 export const isSameAccount = (one: ConnectedService, other: ConnectedService): boolean =>
   one.client === other.client && plainAddress(one) === plainAddress(other);
 
@@ -22,7 +22,7 @@ export const recordConnectedService = (db: Db, { address, client }: ConnectedSer
   update sync.settings set service_address = ${address}, service_client = ${client}
   where (service_address, service_client) is distinct from (${address}, ${client})`;
 
-/** A short name of this installation: of this warehouse with this client id. An address may be spelled in two ways. */
+/** A short name of this warehouse with this client id. The address has no part in it: it may be spelled in two ways. */
 export const installationOf = (db: Db, { clientId }: { clientId: string }) =>
   scalarOf<string>(db)`select left(md5(order_salt || ${clientId}), 8) from sync.settings`;
 
@@ -36,13 +36,13 @@ export async function queueNames(db: Db, api: { clientId: string }, brand: strin
   return { installation, brand, deployment };
 }
 
-/** Records by which a service is recognised: orders that were pushed, and reviews. */
+/** Records that identify a service: pushed orders, and reviews. */
 export type KnownRecords = {
   orders: { id: number; code: string; orderedAt: Date | null }[];
   reviews: { id: number; createdAt: Date }[];
 };
 
-/** The three newest and the three oldest orders and reviews: a service may not have the newest, or not keep the oldest. */
+/** The three newest and three oldest orders and reviews: a service may lack the newest, or not keep the oldest. */
 export async function recordsOfAllAges(db: Db): Promise<KnownRecords> {
   const orders = sql`
     select order_id as id, order_code as code, ordered_at as "orderedAt" from sync.order_links where order_id is not null`;
@@ -55,7 +55,7 @@ export async function recordsOfAllAges(db: Db): Promise<KnownRecords> {
 }
 
 /**
- * If the warehouse has no order and no review of the service, forgets how far the service was read, and its ids of
- * products and of the catalog: the next runs read and push the same again.
+ * If the warehouse has no order and no review of the service, forgets the cursors and coverage of the service, and its
+ * ids of products and of the catalog. The next runs read and push all of it again.
  */
 export const forgetServiceUnlessKnown = (db: Db) => rowsOf(db, 'forget_service');

@@ -7,18 +7,18 @@ export type DeadLetterKind = 'order' | 'order_line' | 'category' | 'user_grade' 
 
 export type NewDeadLetter = {
   kind: DeadLetterKind;
-  /** The record's key; for a record that has none, `contentKey` of the record. */
+  /** The record's key. Without one: `contentKey` of the record. */
   key: string;
-  /** The order that the record is or belongs to. */
+  /** The code of the order, or of the order that the record belongs to. */
   orderCode?: string | undefined;
   reason: string;
   payload: unknown;
-  /** What the record belongs to, such as a line's order: the reason may quote its customer. Not stored. */
+  /** The parent of the record, such as a line's order: the reason may quote its customer. Not stored. */
   partOf?: unknown;
 };
 
 /**
- * The reason without values of the customer's columns (promise 9): the service may quote what it was sent. The reason of a
+ * The reason without values of the customer's columns (promise 9): the service may quote a request. The reason of a
  * webhook quotes nothing, and its sender could make masking slow.
  */
 export const maskedReason = ({ kind, reason, payload, partOf }: NewDeadLetter) =>
@@ -39,10 +39,10 @@ export async function putDeadLetters(db: Db, deadLetters: readonly NewDeadLetter
   return row?.n ?? 0;
 }
 
-/** The record failed last: its dead letter is open, or a person has discarded it. */
+/** The last attempt failed: the dead letter is open, or a person has discarded it. */
 const isFailing = sql`(resolved_at is null or is_discarded)`;
 
-/** Closes the open dead letters of a kind for which the condition holds; discarded ones count no more. */
+/** Closes the open dead letters of a kind that meet the condition. Discarded ones no longer count as discarded. */
 const close = (db: Db, kind: DeadLetterKind, condition: RawBuilder<unknown>) => write(db)`
   update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
   where kind = ${kind} and ${isFailing} and ${condition}`;
@@ -55,7 +55,7 @@ export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly 
 export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly NewDeadLetter[]) =>
   close(db, kind, sql`key <> all(${failing.map(({ key }) => key)})`);
 
-/** Closes those of reviews that did not fail again since `at`: no list showed them, and they have no id to ask for. */
+/** Closes dead letters of reviews that did not fail again since `at`: no list showed them, and they have no id. */
 export const closeUnseenReviews = (db: Db, at: Date) => close(db, 'review', sql`last_failed_at < ${at}`);
 
 export type DeadLetterGroup = {
@@ -63,17 +63,17 @@ export type DeadLetterGroup = {
   reason: string;
   count: number;
   ids: number[];
-  /** The orders that they are of, or their keys, in the order of `ids`. */
+  /** Their order codes or keys, in the order of `ids`. */
   records: string[];
   firstFailedAt: Date;
   lastFailedAt: Date;
 };
 
-/** The beginning of the reason, without quoted texts and numbers of four digits and more. A status has three. */
+/** The start of the reason, without quoted texts and numbers of four or more digits. A status has three. */
 const reasonWithoutValues = sql`regexp_replace(
   regexp_replace(left(reason, 2000), '"(?:[^"\\\\]|\\\\.)*"', '"…"', 'g'), '\\d{4,}[\\d.:TZ+-]*', '…', 'g')`;
 
-/** Open dead letters by kind and by reason without its values, of which one is shown. The most frequent come first. */
+/** Open dead letters by kind and by reason without its values. Each group shows one. Most frequent first. */
 export const groupDeadLetters = (db: Db) =>
   listOf<DeadLetterGroup>(db)`
     select kind, min(reason) as reason, count(*) as count, (array_agg(id order by id))[1:20]::integer[] as ids,
@@ -86,12 +86,13 @@ export const countOpenWebhooks = (db: Db) =>
   scalarOf<number>(db)`select count(*) from sync.dead_letters where kind = 'webhook' and resolved_at is null`;
 
 /**
- * Open dead letters at the end of a run. `counted`: those that make it incomplete. `ofRun`: those that failed since it
- * began. `removalsHeld`: orders and sub-orders that are to be removed and stay, because the allowance is used up.
+ * Open dead letters at the end of a run. `counted`: dead letters that make it incomplete. `ofRun`: dead letters that
+ * failed since it began. `removalsHeld`: orders and sub-orders that should be removed but stay, because the allowance
+ * is used up.
  */
 export type DeadLettersAtEnd = Record<'counted' | 'ofRun' | 'removalsHeld', number>;
 
-/** @param since only those that failed since then are `counted`; undefined: all. */
+/** @param since only dead letters that failed since then are `counted`; undefined: all. */
 export function deadLettersAtEnd(
   db: Db,
   kinds: readonly DeadLetterKind[],
@@ -105,7 +106,7 @@ export function deadLettersAtEnd(
     from sync.dead_letters where kind = any(${kinds}) and resolved_at is null`;
 }
 
-/** Opens these again if they were discarded. A webhook keeps nothing that could be retried. */
+/** Opens discarded dead letters again. A webhook keeps no record to retry. */
 export const reopenDiscarded = (db: Db, ids: readonly number[]) => write(db)`
   update sync.dead_letters set resolved_at = null, is_discarded = false
   where id = any(${ids}) and is_discarded and kind <> 'webhook'`;
@@ -128,7 +129,7 @@ export type DeadLetter = {
   isDiscarded: boolean;
 };
 
-/** Without their payloads, which may be large. */
+/** Selects dead letters without their payloads, which may be large. */
 const select = (db: Db, condition: RawBuilder<unknown>) =>
   listOf<DeadLetter>(db)`
     select id, kind, key, order_code as "orderCode", reason, attempts, first_failed_at as "firstFailedAt",
@@ -138,11 +139,11 @@ const select = (db: Db, condition: RawBuilder<unknown>) =>
 /** Dead letters by id, open and resolved, the oldest first. */
 export const deadLettersById = (db: Db, ids: readonly number[]) => select(db, sql`id = any(${ids}) order by id`);
 
-/** The open ones, of a kind or all; the oldest first. */
+/** Open dead letters of a kind, or of all kinds, the oldest first. */
 export const openDeadLetters = (db: Db, kind: DeadLetterKind | null = null) =>
   select(db, sql`resolved_at is null and kind = coalesce(${kind}, kind) order by id limit 100000`);
 
-/** The keys of the records of a kind that failed last, discarded ones too. */
+/** The keys of the records of a kind whose last attempt failed, also discarded ones. */
 export const failingKeys = async (db: Db, kind: DeadLetterKind) =>
   new Set(await valuesOf<string>(db)`select key from sync.dead_letters where kind = ${kind} and ${isFailing}`);
 
@@ -150,7 +151,7 @@ export const failingKeys = async (db: Db, kind: DeadLetterKind) =>
 export const payloadOf = async (db: Db, id: number) =>
   (await valuesOf<unknown>(db)`select payload from sync.dead_letters where id = ${id}`)[0];
 
-/** Those of one order and of its lines, open and resolved, the oldest first. */
+/** The dead letters of one order and its lines, open and resolved, the oldest first. */
 export const deadLettersOfOrder = (db: Db, code: string) => select(db, sql`order_code = ${code} order by id`);
 
 /** The dead letters of one record, open and resolved, the oldest first. */

@@ -4,27 +4,27 @@ import { type Db, listOf, rowsOf, type Warehouse, write } from './index.ts';
 
 export type RecordKind = 'review' | 'review_detail' | 'order' | 'sub_order' | 'event';
 
-/** Fields whose values are compared too, a few words each. A word of an unusual form is `other`, and so are too many words. */
+/** Fields with few values, which are compared, too. A word of unusual form, or beyond `mostKinds`, is `other`. */
 const wordFields: ReadonlySet<string> = new Set(['source', 'review_type', 'status']);
 const word = /^[\p{L}\d_.-]{1,40}$/u;
 const mostKinds = 100;
 
-/** Names of fields that a process counts of a kind of record. A map keyed by id has thousands. */
+/** Field names that a process counts for each kind of record. A map keyed by id has thousands. */
 const mostNames = 500;
 const otherNames = '…';
 
-/** How a field is named. The key of a map may be a customer's address or number, which nobody is to see (promise 9). */
+/** A usual field name. The key of a map may be a customer's address or number, which nobody may see (promise 9). */
 const fieldName = /^[A-Za-z_]([A-Za-z_-]|\d(?!\d\d)){0,60}$/;
 
-/** `fields`: how many of the records showed each JSON type of a field, or each `value:<word>`. */
+/** `fields`: the number of records with each JSON type of a field, or each `value:<word>`. */
 type Seen = { records: number; fields: Map<string, Map<string, number>> };
 
-/** How often what was seen is written to the warehouse, in milliseconds. */
+/** How often the counts are written to the warehouse, in milliseconds. */
 const writeEveryMs = 10_000;
 
 /**
- * Counts names and types of the fields of records, no values, and adds them to `sync.field_shapes`, in which bi.field_drift
- * sees what changed. If a process is killed, or the warehouse is down, the last seconds are lost.
+ * Counts field names and types of records, no values, and adds the counts to `sync.field_shapes`. bi.field_drift shows
+ * changes in it. If a process is killed, or the warehouse is down, the last seconds are lost.
  */
 export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = writeEveryMs) {
   let seen = new Map<RecordKind, Seen>();
@@ -32,7 +32,7 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
   async function note(): Promise<void> {
     const rows = [...seen].flatMap(([record, one]) => rowsOfKind(record, one));
     seen = new Map();
-    // A warehouse that is down is reported by the work itself.
+    // If the warehouse is down, the work itself reports it.
     const written = rowsOf<{ field: string }>(db, 'note_field_shapes', JSON.stringify(rows));
     const gone = await written.catch(() => undefined);
     if (!gone) return;
@@ -41,7 +41,7 @@ export function openFieldShapes({ db, acceptedGone }: Warehouse, everyMs = write
   }
   let writing: ReturnType<typeof repeat> | undefined;
   return {
-    /** From here on records are counted: a command that only looks writes nothing. */
+    /** Starts counting. A command that only looks does not call it, and writes nothing. */
     begin(): void {
       writing ??= repeat(everyMs, note);
     },
@@ -97,8 +97,8 @@ export type FieldDrift = {
 };
 
 /**
- * What has changed in the last thirty days, and every field that is gone; the newest first, at most fifty. Several new values
- * of a field are one change, as old as the newest of them.
+ * The changes of the last thirty days, and every field that is gone; the newest first, at most fifty. Several new
+ * values of a field are one change with the newest date.
  */
 export const fieldDrift = (db: Db) =>
   listOf<FieldDrift>(db)`
@@ -108,7 +108,7 @@ export const fieldDrift = (db: Db) =>
     group by record, field, change, example_type
     order by max(first_seen_at) desc, record, field, change limit 50`;
 
-/** A person says that the service shows a field of reviews no more: its column is cleared by what comes from now on. */
+/** A person accepts that the service no longer shows a field of reviews. From now on, responses clear its column. */
 export async function acceptGone(db: Db, field: string): Promise<boolean> {
   const accepted = await write(db)`
     update sync.field_shapes s set accepted_at = now()

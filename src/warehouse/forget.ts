@@ -3,11 +3,11 @@ import { recount } from './bi/recount.ts';
 import { type Db, listOf, rowsOf, valuesOf, write } from './index.ts';
 import { authorColumns } from './reviews/review-columns.ts';
 
-/** Whose data is meant: a customer, the customer of some orders, or both. */
+/** The person to forget: a customer, the customer of some orders, or both. */
 export type Whose = {
   /** The customer's login at the shop, `user_code`. Undefined: a guest, or unknown. */
   userCode?: string | undefined;
-  /** Orders of the customer, beside those that the customer's reviews and dead letters name. */
+  /** Orders of the customer, in addition to the orders in the customer's reviews and dead letters. */
   orders: readonly string[];
 };
 
@@ -20,19 +20,19 @@ export type Traces = {
   deadLetters: { id: number; kind: string; key: string }[];
   /** Orders with chosen options or a parcel number in `lines` lines. */
   orderLines: { orderCode: string; lines: number }[];
-  /** Orders whose contact may be sent, or of which a fingerprint is stored. */
+  /** Orders with contact that may be sent, or with a stored fingerprint. */
   contacts: string[];
-  /** Named orders of which nothing is stored: mistyped, or not pushed yet. A push of them is not prevented. */
+  /** Named orders without any stored record: mistyped, or not pushed yet. They can still be pushed. */
   unknown: string[];
 };
 
-/** The reason of a dead letter whose record was masked. */
+/** The reason of a dead letter with a masked record. */
 const forgotten = 'the record was masked by forget; the next attempt reads it again';
 const forgottenKept =
   'the record was masked by forget; the service keeps a value of the order that the shop cleared: ' +
   'clear it there by hand, then discard this dead letter';
 
-/** Finds the records of a customer by their field `user_code` and by their order, never by another value. */
+/** Finds the records of a customer by their `user_code` and their order, never by another value. */
 export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
   // A service may show the code of a review's order in another case or without its spaces.
   const isOfOrder = sql`
@@ -83,9 +83,9 @@ export async function findTraces(db: Db, whose: Whose): Promise<Traces> {
 /**
  * Masks the records of a customer, in one transaction: reviews lose author, text, media and order; comments their
  * fields; dead letters record and reason; order lines chosen options and parcel number; orders the fingerprint, which
- * covers 16 bits of e-mail address and phone number. No later push carries contact. Ratings, dates, products and links
- * stay: without the links orders would be pushed a second time. A dead letter stays open, because its record is not
- * synced, and keeps what later pushes are decided by (`other_code`, `kept`).
+ * covers 16 bits of e-mail address and phone number. No later push sends contact. Ratings, dates, products and links
+ * stay: without the links, orders would be pushed a second time. A dead letter stays open, because its record is not
+ * synced, and keeps the fields that later pushes need (`other_code`, `kept`).
  *
  * @returns the records that were masked.
  */
@@ -94,7 +94,8 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
     const found = await findTraces(trx, whose);
     const reviews = found.reviews.map(({ id }) => id);
     const orders = [...found.contacts, ...found.orderLines.map(({ orderCode }) => orderCode)];
-    // Locks as a push and a page of reviews do, which may run meanwhile: first the orders and the reviews, each in order.
+    // Takes locks in the order of a push and a page of reviews, which may run meanwhile: first the orders and reviews,
+    // each in order.
     await write(trx)`select from sync.order_links where order_code = any(${orders}) order by order_code for update`;
     await write(trx)`
       insert into sync.touches (record, dated_at, product_id, order_code)
@@ -121,24 +122,25 @@ export async function maskTraces(db: Db, whose: Whose): Promise<Traces> {
     await write(trx)`
       update sync.sub_order_links set content = content || '{"product_options": {}, "invoice": null}'
       where order_code = any(${found.orderLines.map(({ orderCode }) => orderCode)})`;
-    // A push under way has read the contact and the decision before: it loses its lease, and the next one begins when that ends.
+    // A push under way has already read the contact and the decision. It loses its lease, and the next push begins when
+    // the lease ends.
     await write(trx)`
       update sync.order_links set fingerprint = null, contact = 'forgotten', lease_owner = case when lease_owner is not null then 'forget' end
       where order_code = any(${found.contacts})`;
     return found;
   });
-  // Until then the touches name the order of each masked review.
+  // Until this count, the touches name the order of each masked review.
   await recount(db);
   // The planner's statistics keep frequent values.
   await write(db)`analyze warehouse.reviews, sync.dead_letters, sync.sub_order_links, sync.order_links`;
   return traces;
 }
 
-/** The number of comments, too: if a service still shows one, the comments are read again. */
+/** Empties the number of comments, too: if a service still shows a comment, the comments are read again. */
 const emptied = [...Object.keys(authorColumns), 'comments_count'].map((column) => sql`${sql.ref(column)} = null`);
 
 const spaces = sql`E' \\t\\r\\n'`;
 
-/** Whether an SQL expression is the code. Shops pad codes. */
+/** Whether an SQL expression equals the code. Shops pad codes. */
 const isCode = (expression: string, code: string | undefined) =>
   sql`btrim(${sql.raw(expression)}, ${spaces}) = btrim(${code ?? null}, ${spaces})`;

@@ -18,9 +18,9 @@ export type Warehouse = Awaited<ReturnType<typeof openWarehouse>>;
 export type WarehousePool = ReturnType<typeof openPool>;
 
 export type WarehouseOptions = PoolOptions & {
-  /** Whose schemas it is; undefined: those without a brand. */
+  /** The brand of the schemas. Undefined: the schemas without a brand. */
   brand?: string | undefined;
-  /** Connections that the brands of a process share; the warehouse does not close them. Each may hold `connections`. */
+  /** Connections that all brands of a process share. Each may hold `connections`. The warehouse does not close them. */
   shared?: WarehousePool | undefined;
 };
 
@@ -28,22 +28,22 @@ type PoolOptions = {
   url: string;
   /** Maximum number of connections. */
   connections: number;
-  /** How long the server may send nothing while a statement runs, in milliseconds. 0: no limit. Default: ten minutes. */
+  /** How long the server may be silent while a statement runs, in milliseconds. 0: no limit. Default: ten minutes. */
   silenceMs?: number;
-  /** A statement that waits so long for a lock of another session fails. Undefined: it waits. */
+  /** A statement fails after waiting this long for a lock of another session. Undefined: no limit. */
   lockSeconds?: number | undefined;
 };
 
-/** Longer than any statement on 100 million reviews but those that read every row (docs/benchmarks.md). */
+/** Longer than any statement on 100 million reviews that does not read every row (docs/benchmarks.md). */
 const longestStatementMs = 600_000;
 
 /**
- * A process that is frozen or cut off within a transaction loses its locks then. Longer than a request to the service may
- * take (`withGradesLocked`).
+ * If a process is frozen or cut off within a transaction, it loses its locks after this time. It is longer than a
+ * request to the service may take (`withGradesLocked`).
  */
 const longestIdleSeconds = 150;
 
-/** How long `close` waits for statements of jobs that were given up, which may take minutes. */
+/** How long `close` waits for statements of abandoned jobs, which may take minutes. */
 const closeMs = 2000;
 
 /** Opens connections to the warehouse. The first statement connects. */
@@ -91,22 +91,22 @@ export async function openWarehouse(options: WarehouseOptions) {
   const db: Db = new Kysely({ dialect: new PostgresDialect({ pool: ofDb }) });
   return {
     db,
-    /** Whose schemas it is; undefined: those without a brand. */
+    /** The brand of the schemas. Undefined: the schemas without a brand. */
     brand,
     /** The connections of `db`, for the rate limiter, which does not use Kysely, and for statements with a name. */
     pool,
-    /** Limits how many pages land at the same time: more than the server has cores only wait for each other. */
+    /** Limits the pages that land at the same time: more pages than the server has cores only wait for each other. */
     landings: pLimit(3),
     /** Product ids by code that this process has stored already: they need no statement. */
     knownProducts: new Map<string, number>(),
-    /** Columns of reviews that the service shows no more, as a person said (src/warehouse/field-shapes.ts). */
+    /** Columns of reviews that the service no longer shows, accepted by a person (src/warehouse/field-shapes.ts). */
     acceptedGone: new Set<string>(),
     close,
     [Symbol.asyncDispose]: close,
   };
 }
 
-/** A statement as a template, whose values are parameters. */
+/** A statement as a template. Its values are parameters. */
 type Statement<Result> = (text: TemplateStringsArray, ...values: unknown[]) => Promise<Result>;
 
 /** The rows of a statement: ``listOf<{ n: number }>(db)`select count(*) as n from …` ``. */
@@ -114,17 +114,17 @@ export function listOf<Row>(db: Db): Statement<Row[]> {
   return async (text, ...values) => (await sql<Row>(text, ...values).execute(db)).rows;
 }
 
-/** The first row of a statement; undefined if it gives none. */
+/** The first row of a statement; undefined if it returns no row. */
 export function firstOf<Row>(db: Db): Statement<Row | undefined> {
   return async (text, ...values) => (await listOf<Row>(db)(text, ...values))[0];
 }
 
-/** Whether a statement gives a row: ``isAny(db)`select from … limit 1` ``. */
+/** Whether a statement returns a row: ``isAny(db)`select from … limit 1` ``. */
 export function isAny(db: Db): Statement<boolean> {
   return async (text, ...values) => (await firstOf(db)(text, ...values)) !== undefined;
 }
 
-/** The row of a statement that always gives one. */
+/** The row of a statement that always returns a row. */
 export function rowOf<Row>(db: Db): Statement<Row> {
   return async (text, ...values) => {
     const row = await firstOf<Row>(db)(text, ...values);
@@ -138,7 +138,7 @@ export function valuesOf<Value>(db: Db): Statement<Value[]> {
   return async (text, ...values) => (await listOf<object>(db)(text, ...values)).map((row) => Object.values(row)[0]);
 }
 
-/** The first column of the row of a statement that always gives one. */
+/** The first column of the row of a statement that always returns a row. */
 export function scalarOf<Value>(db: Db): Statement<Value> {
   return async (text, ...values) => Object.values(await rowOf<object>(db)(text, ...values))[0];
 }
@@ -148,14 +148,14 @@ export function write(db: Db): Statement<number> {
   return async (text, ...values) => Number((await sql(text, ...values).execute(db)).numAffectedRows ?? 0);
 }
 
-/** Whether another session holds a lock that a statement did not get in time, or at once. */
+/** Whether a statement failed to get a lock of another session in time, or at once. */
 export const isLockedOut = (error: unknown) => error instanceof pg.DatabaseError && error.code === '55P03';
 
 /** Whether one record is at fault. SQLSTATE: 21 (two rows for one key), 22 (data), 23 (constraint), 54 (too long or deep). */
 export const isErrorOfTheData = (error: unknown): error is Error =>
   error instanceof Error && 'code' in error && /^(2[123]|54)/.test(String(error.code));
 
-/** What the database gives, or its error if it refuses a record (`isErrorOfTheData`). */
+/** The database's result, or its error if it refuses a record (`isErrorOfTheData`). */
 export const orRefusal = <T>(result: Promise<T>): Promise<T | Error> =>
   result.catch((error: unknown) => {
     if (!isErrorOfTheData(error)) throw error;
@@ -171,7 +171,7 @@ export function statement(name: string): Promise<string> {
   texts.set(name, text);
   return text;
 }
-/** Each is read once: a package that is upgraded under a worker has other ones. */
+/** Each text is read once: if the package is upgraded under a worker, the files change. */
 const texts = new Map<string, Promise<string>>();
 
 async function readStatement(name: string): Promise<string> {
@@ -179,22 +179,22 @@ async function readStatement(name: string): Promise<string> {
   return text.replaceAll(/\/\*@(\w+)\*\//g, (comment, list: string) => reviewLists[list] ?? comment);
 }
 
-/** The rows of such a statement. @param parameters `$1`, `$2` … */
+/** The rows of a statement file. @param parameters `$1`, `$2` … */
 export const rowsOf = async <Row>(db: Db, name: string, ...parameters: unknown[]): Promise<Row[]> =>
   (await db.executeQuery<Row>(CompiledQuery.raw(await statement(name), parameters))).rows;
 
 /**
- * The session of a prepared statement lacks it (26000), or has another of its name (42P05), as behind a pooler by
- * transactions; or a migration has changed what it returns (0A000).
+ * The session lacks a prepared statement (26000), or has another one of the same name (42P05), as behind a transaction
+ * pooler; or a migration has changed its result columns (0A000).
  */
 const statesOfLostPlans = ['26000', '42P05', '0A000'];
 
 /**
- * The same for a long statement: it has a name, so that each connection plans it a few times only. If the plan is
- * lost, Postgres has carried nothing out, and the statement is sent without its name.
+ * `rowsOf` for a long statement. It has a name, so each connection plans it only a few times. If the plan is lost,
+ * Postgres has executed nothing, and the statement is sent without its name.
  *
- * The name has a hash of the text: a session of a pooler outlives a process of an older version, whose statement of the
- * same file it would carry out.
+ * The name has a hash of the text. A pooler's session outlives a process of an older version, and would execute the
+ * older statement of the same file.
  */
 export async function plannedRowsOf<Row extends object>({ pool }: Warehouse, file: string, ...values: unknown[]) {
   const text = await statement(file);

@@ -1,17 +1,17 @@
 import pg from 'pg';
 import { type Db, rowsOf, statement } from './index.ts';
 
-/** The sessions with an open transaction on tables of ours, the oldest first, three at most. */
+/** The sessions with an open transaction on our tables, the oldest first, at most three. */
 export const sessionsOnOurTables = (db: Db) => rowsOf<{ pid: number; what: string }>(db, 'sessions_in_the_way', null);
 
-/** A statement that waits for a lock for so long, in seconds, is worth a word. */
+/** A statement that waits this many seconds for a lock is reported. */
 const worthAWordSeconds = 5;
 
 /**
  * Looks every five seconds whether statements of review-sync wait for a lock that another session holds, such as `vacuum
  * full`. It opens a connection for each look, because the connections of the pool may all be waiting.
  *
- * @param say called with the sessions that statements wait for, once for the same ones.
+ * @param say called with the sessions that statements wait for. The same sessions are reported once.
  */
 export function watchLockWaits(url: string, say: (text: string) => void): { close(): Promise<void> } {
   let said = '';
@@ -30,7 +30,7 @@ export function watchLockWaits(url: string, say: (text: string) => void): { clos
       said = holders;
       say(`a statement waits for a lock in the warehouse, which another session holds: ${holders}`);
     } catch {
-      // What the warehouse cannot do, and an address that is wrong, is reported by the work itself.
+      // The work itself reports a warehouse that fails, and a wrong address.
     } finally {
       await client?.end().catch(() => {});
     }

@@ -15,11 +15,11 @@ const lockWait = { timeoutMs: 5000, tries: 5, pauseMs: 5000 };
 
 /**
  * Applies sql/warehouse/NNNN_*.sql, each file once, in one transaction under a lock: two machines may call it at the
- * same time. If another session is in the way, everything is rolled back, so that writers go on, and tried again.
+ * same time. If another session holds a lock, everything is rolled back, so writers go on, and tried again.
  *
  * @returns the names of the files that were applied.
- * @throws ReviewSyncError naming the file that failed, the sessions that hold the lock, that the warehouse is of a
- *   newer version, or an encoding other than UTF-8; then nothing was applied.
+ * @throws ReviewSyncError if a file failed, other sessions hold the lock, the warehouse has a newer version, or its
+ *   encoding is not UTF-8. Nothing was applied.
  */
 export async function migrateWarehouse(db: Db, wait = lockWait): Promise<string[]> {
   await requireUtf8(db);
@@ -61,7 +61,7 @@ const isLocked = ['55P03', '40P01'];
 /** Two machines created the bookkeeping at the same time, which fails even with `if not exists`. */
 const isCreated = ['23505', '42P06', '42P07'];
 
-/** In any other encoding one Korean letter, as `\uXXXX`, stops its run. */
+/** In any other encoding, one Korean letter written as `\uXXXX` stops its run. */
 async function requireUtf8(db: Db): Promise<void> {
   const encoding = await scalarOf<string>(db)`select current_setting('server_encoding')`;
   if (encoding === 'UTF8') return;
@@ -70,7 +70,7 @@ async function requireUtf8(db: Db): Promise<void> {
   });
 }
 
-/** Also on a server whose own databases have another encoding. */
+/** Works also on a server whose default encoding is another one. */
 export const createInUtf8 = `create database … encoding 'UTF8' template template0`;
 
 /** Waits while another machine migrates. Not an advisory lock, which any role of the database could hold. */
@@ -103,7 +103,7 @@ function migrationError(where: string, { cause, hint }: { cause?: unknown; hint:
   return new ReviewSyncError('migration', `The warehouse could not be migrated (${end}): ${where}`, { cause, hint });
 }
 
-/** Names of migrations: what a warehouse lacks, and what a newer version of this program applied. */
+/** Names of migrations. `pending`: the warehouse lacks them. `newer`: a newer version of this program applied them. */
 export type MigrationState = { pending: string[]; newer: string[] };
 
 /** Compares the applied migrations with sql/warehouse/, by name. Changes nothing. */

@@ -2,7 +2,7 @@ import { isUsableCode, normalText } from '../base/codes.ts';
 import { type Db, listOf, rowsOf, scalarOf, type Warehouse } from './index.ts';
 import { waitingLinesOf } from './orders/due-orders.ts';
 
-/** Stores the products that reviews or sub-orders of an order list name. If a code has several ids, the highest counts. */
+/** Stores the products of reviews or of an order list's sub-orders. If a code has several ids, the highest counts. */
 export async function learnProducts(
   warehouse: Warehouse,
   records: Iterable<{ product_code: string | null; product_id: number | null }>,

@@ -3,8 +3,8 @@ import { UsageError } from '../base/errors.ts';
 import { type Db, listOf, scalarOf, write } from './index.ts';
 
 /**
- * The types of a promoted column, each with the SQL expression of its value, from the JSON value and the same as text. A
- * value that does not fit is null: an error in a generated column would keep the review out. There is no date type:
+ * The types of a promoted column, each with the SQL expression of its value, from the JSON value and its text. A value
+ * of another type becomes null: an error in a generated column would keep the review out. There is no date type:
  * Postgres reads dates by session settings, which a generated column may not use.
  */
 const types: Readonly<Record<string, (field: string, text: string) => string>> = {
@@ -17,11 +17,11 @@ const types: Readonly<Record<string, (field: string, text: string) => string>> =
 };
 
 /**
- * Makes a column of `warehouse.reviews` and `bi.reviews` that Postgres generates from a field of `extra`. The statement
+ * Adds a column to `warehouse.reviews` and `bi.reviews` that Postgres generates from a field of `extra`. The statement
  * rewrites the table under an exclusive lock.
  *
  * @param promoted `extra.<field>:<type>`.
- * @returns the name of the column, and false if it is there already.
+ * @returns the name of the column. `isNew` false: the column existed already.
  * @throws UsageError if `promoted` has another form, the type is unknown, or a column of that name exists.
  * @throws DatabaseError (isLockedOut) if another session uses the table for longer than ten seconds.
  */
@@ -53,7 +53,7 @@ export async function promoteField(db: Db, promoted: string): Promise<{ column: 
 
 /** Whether the field is promoted already. @throws UsageError if another column has the name, or the type differs. */
 async function isThere(trx: Db, column: string, type: string): Promise<boolean> {
-  // Files and BI tools hold `Score` and `score` for one.
+  // Files and BI tools treat `Score` and `score` as the same name.
   const rows = await listOf<{ type: string; isPromoted: boolean }>(trx)`
     select format_type(atttypid, null) as type, attgenerated = 's' and attname = ${column} as "isPromoted"
     from pg_attribute

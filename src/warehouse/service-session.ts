@@ -12,10 +12,10 @@ type Session = {
 };
 
 /**
- * The session with the service that all processes of a client id share: a row of sync.service_session. Its clock is that
- * of the warehouse, so that machines whose clocks differ hold requests alike.
+ * The session with the service that all processes of a client id share: a row of sync.service_session. It uses the
+ * warehouse's clock, so machines with different clocks hold requests alike.
  *
- * @param secret the client secret: the token is encrypted by a key that is derived from it.
+ * @param secret the client secret. A key that is derived from the secret encrypts the token.
  */
 export function openServiceSession(db: Db, service: ConnectedService, secret: string, now = Date.now) {
   const key = Buffer.from(hkdfSync('sha256', secret, service.address, 'review-sync token', 32));
@@ -102,7 +102,7 @@ function decrypted(bytes: Buffer, key: Buffer): string | undefined {
   }
 }
 
-/** What a person should know of the session: until when requests are held, and how often its token was refused. */
+/** The session's state for a person: until when requests are held, and how often its token was refused. */
 export const sessionState = (db: Db, { address, client }: ConnectedService) =>
   rowOf<{ heldUntil: Date | null; heldReason: string | null; refusedInHour: number }>(db)`
     select max(held_until) filter (where held_until > clock_timestamp()) as "heldUntil", max(held_reason) as "heldReason",

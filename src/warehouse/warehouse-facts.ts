@@ -10,7 +10,7 @@ export type WarehouseFacts = {
   isReadOnly: boolean;
   mayCreateSchemas: boolean;
   mayCreateTemporary: boolean;
-  /** Owners of our tables and views whose rights the user lacks: `analyze` and counting again need them. */
+  /** Owners of our tables and views, if the user lacks their rights: `analyze` and recounts need these. */
   otherOwners: string[];
   /** Schemas in which every role of the database may create functions. Postgres 14 and older made `public` one. */
   openSchemas: string[];
@@ -25,5 +25,5 @@ export async function readWarehouseFacts({ db }: Warehouse): Promise<WarehouseFa
   return { ...facts, ...(await compareMigrations(db)) };
 }
 
-/** The zone in which the views of bi cut days, as of the last migrate. */
+/** The zone of the days in the views of bi, as of the last migrate. */
 export const biTimeZone = ({ db }: Warehouse) => scalarOf<string>(db)`select time_zone from sync.settings`;

@@ -5,7 +5,7 @@ import { brandName, inBrand, schemas } from '../brand.ts';
 import { type ConnectedService, isSameAccount } from '../connected-service.ts';
 import { type Db, isAny, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
-/** The brands that have schemas in this database. @param db without a brand, as in all of this file but `ownerOf`. */
+/** The brands that have schemas in this database. @param db without a brand, as in this file except `ownerOf`. */
 export async function storedBrands(db: Db): Promise<string[]> {
   const brands = await valuesOf<string>(db)`
     select substring(nspname from 6) from pg_namespace
@@ -18,7 +18,7 @@ export async function storedBrands(db: Db): Promise<string[]> {
 /** Whether the database has the schemas of a warehouse without brands. */
 export const hasPlainSchemas = (db: Db) => isAny(db)`select where to_regclass('sync.settings') is not null`;
 
-/** A transaction that gives up soon: while a statement waits for a reader of the views, all later readers wait behind it. */
+/** A transaction that gives up soon. If a statement waits for a reader of the views, later readers wait behind it. */
 const briefly = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
   db.isTransaction
     ? work(db)
@@ -45,7 +45,7 @@ type Column = { name: string; type: string; comment: string | null };
 const id = pg.escapeIdentifier;
 const text = (value: string | null) => (value === null ? 'null' : pg.escapeLiteral(value));
 
-/** The select list of a view for these columns: null for a column that it lacks, or has with another type. */
+/** The select list of a view for these columns. If the view lacks a column, or has another type for it: null. */
 function selected(view: View, columns: readonly Column[]): string {
   const types = new Map(view.columns.map(({ name, type }) => [name, type]));
   return columns
@@ -60,14 +60,14 @@ export const isInUnion = (db: Db, brand: string) =>
     where r.ev_class = to_regclass('bi.reviews') and d.refobjid = to_regclass(${`bi_${brand}.reviews`}) limit 1`;
 
 /**
- * Makes the views of `bi` over all brands. Each view of `like` is the union of the views of that name in all brands.
+ * Creates the views of `bi` over all brands: for each view of `like`, the union of the views of that name.
  *
  * - The first column is `brand`. If a query filters by it, Postgres does not read the other brands.
  * - The role `bi_reader` may read the views.
- * - A column is null for a brand that lacks it, or has it with another type: the brand is not migrated, or has promoted
- *   the field in another way.
+ * - If a brand lacks a column, or has another type for it, the column is null: the brand is not migrated, or has
+ *   promoted the field in another way.
  *
- * @param like a migrated brand. Its views are the ones that are made, and its columns come first.
+ * @param like a migrated brand. Its view names are used, and its columns come first.
  */
 export const makeUnion = (db: Db, like: string): Promise<void> =>
   briefly(db, async (trx) => {
@@ -126,8 +126,8 @@ export async function dropUnion(db: Db): Promise<void> {
 }
 
 /**
- * Makes the schemas without brand those of a brand, in one transaction. Tables, views, keys and grants go along; the texts
- * of functions name schemas, and are written again.
+ * Turns the schemas without brand into those of a brand, in one transaction. Tables, views, keys and grants go along.
+ * Function texts name schemas, and are rewritten.
  */
 export const moveToBrand = (db: Db, brand: string): Promise<void> =>
   briefly(db, async (trx) => {
@@ -148,7 +148,7 @@ export const contentsOf = (db: Db, brand: string) =>
       (select count(*)::integer from ${sql.table(`sync_${brand}.dead_letters`)}) as "deadLetters",
       (select count(*)::integer from ${sql.table(`sync_${brand}.runs`)}) as runs`;
 
-/** Drops a brand's schemas and role. @returns false if its role must stay, since something else was granted to it. */
+/** Drops a brand's schemas and role. @returns false if the role must stay, because it has other grants. */
 export async function dropBrand(db: Db, brand: string): Promise<boolean> {
   await briefly(db, async (trx) => {
     await dropUnion(trx);

@@ -6,8 +6,8 @@ import { recountAll } from './recount.ts';
 /**
  * Sets the zone in which the days of `bi` begin, and the role that may read its views.
  *
- * @returns whether the role `bi_reader`, and of a brand `bi_reader_<brand>` too, can read them; false if it is missing
- *   and this user may not create it.
+ * @returns whether the role `bi_reader`, and for a brand also `bi_reader_<brand>`, can read them; false if the role is
+ *   missing and this user may not create it.
  * @throws ReviewSyncError if Postgres does not know the zone.
  */
 export async function prepareBi({ db, brand }: Warehouse, { timeZone }: { timeZone: string }): Promise<boolean> {
@@ -16,7 +16,7 @@ export async function prepareBi({ db, brand }: Warehouse, { timeZone }: { timeZo
       hint: 'Set REVIEW_API_TIME_ZONE to one of: select name from pg_timezone_names',
     });
   }
-  // Without `counted_at`, the next count counts everything, also if this process dies before it has.
+  // Without `counted_at`, the next count counts everything, even if this process dies first.
   const changed = await write(db)`
     update sync.settings set time_zone = ${timeZone}, counted_at = null where time_zone <> ${timeZone}`;
   if (changed > 0) await recountAll(db);

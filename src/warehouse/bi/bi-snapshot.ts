@@ -7,7 +7,7 @@ import { recount } from './recount.ts';
 /** A column of a view. `type`: the name of its Postgres type. */
 export type BiColumn = { name: string; type: string };
 
-/** Rows of a view, perhaps of one month only. `textOf`: an SQL expression for a column of a type, whose text is read. */
+/** Rows of a view, perhaps of one month only. `textOf`: an SQL expression for the text of a column of a type. */
 type BiSelection = {
   view: string;
   order: readonly string[];
@@ -22,11 +22,11 @@ export type BiSnapshot = Awaited<ReturnType<typeof openSnapshot>>;
 const rowsOfAFetch = 2000;
 
 /**
- * Calls `work` with one consistent state of `bi`, in a transaction that may be idle for as long as a file takes to write.
- * Only one process at a time does so, under a lock that no other statement of ours takes. Touched keys are counted first,
- * so that the versions of months are those of the rows. What is touched after that gets its version with the next count.
+ * Calls `work` with one consistent state of `bi`, in a transaction that may be idle for as long as a file takes to
+ * write. Only one process at a time does this, under a lock that no other statement of ours takes. Touched keys are
+ * counted first, so the versions of months fit the rows. Keys touched later get their version with the next count.
  *
- * @throws DatabaseError, see isLockedOut, while another process is at it.
+ * @throws DatabaseError (isLockedOut) while another process has this lock.
  */
 export async function withBiSnapshot<T>({ db }: Warehouse, work: (snapshot: BiSnapshot) => Promise<T>): Promise<T> {
   // If there is nothing to count, `bi.freshness` stays as it is.
@@ -59,8 +59,8 @@ async function openSnapshot(trx: Db) {
     /** `definition`: a hash of the columns and of the query behind them. */
     views,
     /**
-     * A version of each month that ever had reviews, orders or deliveries, which changes when they change. By `yyyy-mm`;
-     * before our era with ` BC`; orders without a date by an empty name.
+     * The version of each month that ever had reviews, orders or deliveries. It changes when they change. The key is
+     * `yyyy-mm`, with ` BC` before our era, and empty for orders without a date.
      */
     months: new Map(months.map(({ name, version }) => [name, version])),
     /** The rows, a few at a time. */
@@ -91,7 +91,7 @@ async function* readRows(
 
 const quoted = pg.escapeIdentifier;
 
-/** The exact month, and around it a range that an index finds: local time falls when clocks are set back. */
+/** The exact month, and a wider range that an index can use: local time goes back when clocks are set back. */
 function inMonth(by: string, zone: string, name: string): string {
   if (name === '') return `${by} is null`;
   const month = `date '${name.replace(/( BC)?$/, '-01$1')}'`;

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import { type Db, isAny, isLockedOut, rowOf, statement, write } from '../index.ts';
 
 /**
- * Makes the counts behind the views of bi that statements have touched since the last count again from the rows
+ * Recounts from the rows the counts behind the views of bi that statements have touched since the last count
  * (sql/warehouse/statements/recount.sql). Waits while another process counts.
  *
- * @param options.atMostEveryMs does nothing if the last count is younger, or another process counts.
+ * @param options.atMostEveryMs if the last count is younger, or another process counts, does nothing.
  */
 export async function recount(db: Db, { atMostEveryMs = 0 } = {}): Promise<void> {
   if (atMostEveryMs === 0) return count(db, 'touched');
@@ -17,16 +17,16 @@ export async function recount(db: Db, { atMostEveryMs = 0 } = {}): Promise<void>
   });
 }
 
-/** Makes all counts behind the views of bi again. Writers and readers go on meanwhile. */
+/** Recounts everything behind the views of bi. Writers and readers go on meanwhile. */
 export const recountAll = (db: Db) => count(db, 'all');
 
-/** More touches than this, and than a tenth of the reviews: counting everything is faster than finding each key by index. */
+/** With more touches than this, and than a tenth of the reviews, a full count is faster than one key at a time. */
 const manyTouches = 50_000;
 
 /**
- * One process counts at a time. `lock table` takes no snapshot: all statements show the moment after it.
+ * One process counts at a time. `lock table` takes no snapshot, so all statements see the state after it.
  *
- * @param lockOption `nowait`: throws while another one counts.
+ * @param lockOption `nowait`: throws while another process counts.
  */
 async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Promise<void> {
   if (which === 'touched') {
@@ -53,7 +53,7 @@ async function count(db: Db, which: 'touched' | 'all', lockOption = sql``): Prom
       }
       return { now, zone };
     });
-  // Not in that transaction: it would fail if another process has changed this row meanwhile.
+  // Not in the transaction of the count: it would fail if another process has changed this row meanwhile.
   await write(db)`
     update sync.settings set counted_at = greatest(counted_at, ${begun.now}::timestamptz)
     where time_zone = ${begun.zone}`;

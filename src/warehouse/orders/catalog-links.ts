@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type Db, listOf, write } from '../index.ts';
 
-/** A category or grade of the shop's and the service's id of it; `fingerprint` is the hash of what was last pushed. */
+/** A category or grade of the shop, and its id at the service. `fingerprint`: the hash of what was last pushed. */
 export type CatalogLink = { code: string; id: number; fingerprint: string };
 
 export type CatalogKind = 'category' | 'user_grade';
@@ -32,8 +32,8 @@ export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLi
 }
 
 /**
- * Runs `work` in a transaction while no other process on this warehouse links member grades. Nobody who reads the links
- * waits.
+ * Runs `work` in a transaction while no other process on this warehouse links member grades. Readers of links do not
+ * wait.
  */
 export const withGradesLocked = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
   db.transaction().execute(async (trx) => {

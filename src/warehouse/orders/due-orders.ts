@@ -11,8 +11,9 @@ export const waitingLinesOf = sql`
 /**
  * One page of the codes of orders to push although the shop did not change them (due_orders.sql), by code.
  *
- * @param page.before instant by the warehouse's clock. What becomes due later is left to the next run: a walk ends.
- * @param page.isAnyTime also orders that failed before, and whose time has not come yet.
+ * @param page.before instant by the warehouse's clock. Orders that become due later are left to the next run, so a walk
+ *   ends.
+ * @param page.isAnyTime also orders that failed before and are not due yet.
  */
 export async function dueOrders(db: Db, page: { before: string; isAnyTime: boolean; after: string; limit: number }) {
   const values = [page.before, page.isAnyTime, page.after, page.limit];
@@ -20,8 +21,8 @@ export async function dueOrders(db: Db, page: { before: string; isAnyTime: boole
 }
 
 /**
- * Records orders that cannot be read, or cannot be recorded, each as a dead letter that is read again after
- * `delaysMs[failures so far]`, the last of them for all further failures. What was pushed before stays remembered.
+ * Records orders that cannot be read or recorded, each as a dead letter. The order is read again after
+ * `delaysMs[failures so far]`; all further failures wait the last delay. What was pushed before stays remembered.
  */
 export async function recordUnreadable(
   db: Db,
@@ -43,8 +44,8 @@ export async function recordUnreadable(
 }
 
 /**
- * Nothing is left to do for these orders: the shop does not have them any more, or deleted them before they were ever
- * pushed. The dead letter of a value that the service did not clear stays: the value is still there.
+ * Nothing is left to do for these orders: the shop no longer has them, or deleted them before their first push. If the
+ * service did not clear a value, its dead letter stays: the value is still there.
  */
 export async function settleGone(db: Db, codes: readonly string[]): Promise<void> {
   if (codes.length > 0) await rowsOf(db, 'settle_gone', codes);
@@ -53,12 +54,12 @@ export async function settleGone(db: Db, codes: readonly string[]): Promise<void
 export type WaitingLines = {
   lines: number;
   orders: number;
-  /** A line of the order that has waited longest; undefined if no line waits. */
+  /** A line of the order that has waited longest. Undefined: no line waits. */
   oldest: Oldest | undefined;
 };
 type Oldest = { orderCode: string; lineCode: string; productCode: string; since: Date };
 
-/** Order lines that wait until the service is known to have their product. */
+/** Order lines that wait until their product id is known. */
 export async function waitingLines(db: Db): Promise<WaitingLines> {
   const counts = await rowOf<Pick<WaitingLines, 'lines' | 'orders'>>(db)`
     select count(*) as lines, count(distinct order_code) as orders from (${waitingLinesOf}) as waiting`;
@@ -70,12 +71,12 @@ export async function waitingLines(db: Db): Promise<WaitingLines> {
 
 const isWaitingForGrade = sql`user_grade_code is not null and user_grade_id is null`;
 
-/** Orders whose member grade the service is not known to have. Index: order_links_without_grade. */
+/** Orders that wait for the id of their member grade. Index: order_links_without_grade. */
 export const waitingForGrades = (db: Db) => rowOf<{ orders: number; grades: number }>(db)`
   select count(*)::integer as orders, count(distinct user_grade_code)::integer as grades
   from sync.order_links where ${isWaitingForGrade}`;
 
-/** What waits at the end of a run, as counts of it. */
+/** Waiting lines and orders at the end of a run, as its counts. */
 export async function waitingCounts(db: Db): Promise<Record<string, number>> {
   const { lines, orders } = await rowOf<{ lines: number; orders: number }>(db)`
     select (select count(*) from (${waitingLinesOf}) as waiting) as lines,

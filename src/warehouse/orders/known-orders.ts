@@ -6,7 +6,7 @@ export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode'
 /** Orders read in one statement. */
 const pageSize = 1000;
 
-/** Codes of pushed orders in the range, a page at a time, by code. What the service never accepted is left out. */
+/** Codes of pushed orders in the range, a page at a time, by code, without orders that the service never accepted. */
 export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<string[], void, undefined> {
   let after = range.afterCode ?? '';
   for (;;) {
@@ -26,14 +26,14 @@ export async function* knownOrders(db: Db, range: KnownRange): AsyncGenerator<st
 /** A dozen orders that the service accepted and that are not known to be gone, spread over the history. */
 export const ordersOfAllAges = (db: Db) => rowsOf<{ code: string; orderedAt: Date }>(db, 'orders_of_all_ages');
 
-/** A person says that the shop is the one whose orders the warehouse remembers. */
+/** A person says that this is the shop of the orders in the warehouse. */
 export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 
-/** Takes over the dates of creation that differ by a second or more from the pushed ones. @returns their number. */
+/** Replaces the dates of creation that differ by a second or more from the pushed ones. @returns their number. */
 export const setCreations = async (db: Db, orders: readonly { code: string; at: string }[]): Promise<number> =>
   (await rowsOf(db, 'set_creations', JSON.stringify(orders))).length;
 
-/** Remembers whether the shop shows these orders. An order that is absent already keeps its date. */
+/** Remembers whether the shop shows these orders. If an order is already absent, its date stays. */
 export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) => write(db)`
   update sync.order_links set absent_since = case when ${isAbsent} then clock_timestamp() end
   where order_code in (
@@ -42,8 +42,8 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
   )`;
 
 /**
- * Absent orders created since a week before the moment. The absence of older orders is forgotten: a shop may archive
- * them. `hasWaited`: for a day, and no failing order may be the same one, renamed.
+ * Absent orders created since a week before `since`. The absence of older orders is forgotten: a shop may archive them.
+ * `hasWaited`: absent for a day, and no failing order may be the same order, renamed.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`
@@ -55,7 +55,7 @@ export async function absentOrders(db: Db, since: string) {
   return rowsOf<{ code: string; hasWaited: boolean }>(db, 'absent_orders');
 }
 
-/** Whether some pushed order created since the moment is still in the shop. */
+/** Whether any pushed order created since `since` is still in the shop. */
 export const isAnyPresent = (db: Db, since: string) => isAny(db)`
   select from sync.order_links
   where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`;

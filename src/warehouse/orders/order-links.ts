@@ -1,49 +1,49 @@
 import { type Db, isAny, listOf, rowsOf, write } from '../index.ts';
 
-/** Whether requests about an order may carry contact data; `forgotten`: never; null: no push has begun yet. */
+/** Whether requests about an order may carry contact. `forgotten`: never. Null: no push has begun yet. */
 export type ContactDecision = 'allowed' | 'withheld' | 'forgotten' | null;
 
-/** What is remembered of an order. */
+/** The record of an order that was pushed, or is about to be. */
 export type OrderLink = {
   orderCode: string;
-  /** The service's id; null: no response was recorded yet, but a request may have been sent. */
+  /** The service's id. Null: no response was recorded yet, but a request may have been sent. */
   orderId: number | null;
-  /** The shop's date of creation when it was last pushed; null: no push of it has begun. */
+  /** The shop's date of creation at the last push. Null: no push has begun. */
   orderedAt: Date | null;
-  /** Hash of what was last pushed; null: push again, also because a push has begun and was not recorded. */
+  /** Hash of what was last pushed. Null: push again, for example because a push has begun and was not recorded. */
   fingerprint: string | null;
-  /** Decided when a push of the order first began, or by a backfill before one was recorded; later only by `forget`. */
+  /** Decided when the first push began, or by a backfill before a push was recorded. Later only `forget` changes it. */
   contact: ContactDecision;
-  /** Optional fields that the service was last sent a value of. */
+  /** Optional fields that were last sent with a value. */
   sentFields: readonly string[];
-  /** Pushes or readings that have failed one after the other. */
+  /** Failed pushes or readings in a row. */
   failedPushes: number;
-  /** When the order is to be pushed again although the shop did not change it; null: never. */
+  /** When to push the order again although the shop did not change it. Null: never. */
   dueAt: Date | null;
-  /** That time has come. */
+  /** `dueAt` has passed. */
   isDue: boolean;
   pushedAt: Date | null;
 };
 
-/** What is remembered of an order line: its sub-order, or that one is about to be created (`subOrderId` null). */
+/** The link of an order line: its sub-order, or a creation that is about to be sent (`subOrderId` null). */
 export type LineLinkRow<Content = unknown> = Readonly<{
-  /** The shop's; `sub-order 12` if the line has another sub-order by now, and this one is to be removed or stays. */
+  /** The shop's code. `sub-order 12`: the line now has another sub-order, and this one is to be removed or stays. */
   lineCode: string;
   subOrderId: number | null;
   /** As last sent. */
   content: Content;
-  /** Whether we created the sub-order. Only such a one is ever deleted. */
+  /** Whether we created the sub-order. No other sub-order is ever deleted. */
   isOurs: boolean;
   /**
-   * The order's sub-orders just before the creation was first sent; null: it is certain what became of the creation. With
-   * `subOrderId`, another copy may still appear: several requests were sent, or a response was lost.
+   * The order's sub-orders just before the creation was first sent. Null: the outcome of the creation is certain. If
+   * `subOrderId` is also set, a copy may still appear: several requests were sent, or a response was lost.
    */
   idsBefore: readonly number[] | null;
-  /** When the creation was written down; absent: when the link is written. */
+  /** When the creation was saved. Absent: when the link is saved. */
   linkedAt?: Date | undefined;
 }>;
 
-/** What is remembered of these orders, by code. */
+/** The links of these orders, by code. */
 export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<string, OrderLink>> {
   if (codes.length === 0) return new Map();
   const links = await listOf<OrderLink>(db)`
@@ -54,7 +54,7 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
   return new Map(links.map((link) => [link.orderCode, link]));
 }
 
-/** What is remembered of the lines of these orders, by order code. */
+/** The line links of these orders, by order code. */
 export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<string, LineLinkRow[]>> {
   if (codes.length === 0) return new Map();
   const lines = await listOf<LineLinkRow & { orderCode: string }>(db)`
@@ -64,34 +64,34 @@ export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<
   return Map.groupBy(lines, (line) => line.orderCode);
 }
 
-/** Another order of the shop that goes before one, and whose code a service may hold for the same. */
+/** Another order of the shop that goes before `orderCode`. A service may take both codes for one. */
 export type AlikeOrder = Readonly<{
   orderCode: string;
   /** The code of the other order. */
   code: string;
-  /** The id of the other one at the service; null: not known yet. */
+  /** The service's id of the other order. Null: not known yet. */
   orderId: number | null;
-  /** The other code by which the service has shown an order for this one; null: it has not. */
+  /** The other code that the service has shown for this order. Null: it has shown none. */
   shownCode: string | null;
 }>;
 
-/** The other orders that go before these; before an order with an id only those with the same one. */
+/** The other orders that go before these. If an order has an id, only orders with the same id go before it. */
 export async function alikeOrders(db: Db, codes: readonly string[]): Promise<readonly AlikeOrder[]> {
   return codes.length === 0 ? [] : rowsOf<AlikeOrder>(db, 'alike_orders', codes);
 }
 
-/** Whether the order with this id at the service is that of another code, which the service may hold for this one. */
+/** Whether the service's order with this id has another code, which the service may take for this one. */
 export const isOfAnother = (db: Db, code: string, orderId: number) => isAny(db)`
   select from sync.order_links
   where sync.code_key(order_code) = sync.code_key(${code}) and order_code <> ${code} and order_id = ${orderId}`;
 
-/** The next run pushes those of these orders that the warehouse remembers, although the shop did not change them. */
+/** Makes orders with a link due: the next run pushes them although the shop did not change them. */
 export const makeDue = (db: Db, codes: readonly string[]) => write(db)`
   update sync.order_links set due_at = clock_timestamp() where order_code in (
     select order_code from sync.order_links where order_code = any(${codes}) order by order_code for update
   )`;
 
-/** Makes the other orders due whose codes a service may hold for one of these. */
+/** Makes other orders due if a service may take their codes for one of these. */
 export const makeAlikeDue = (db: Db, code: string, others: readonly string[]) => write(db)`
   update sync.order_links set due_at = clock_timestamp() where order_code in (
     select order_code from sync.order_links

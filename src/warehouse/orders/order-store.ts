@@ -7,42 +7,43 @@ import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
 import { type Db, listOf, plannedRowsOf, rowsOf, valuesOf, type Warehouse, write } from '../index.ts';
 import { alikeOrders, type ContactDecision, type LineLinkRow, type OrderLink, orderLines } from './order-links.ts';
 
-/** The lease ran out while its holder was frozen or cut off, and another process has taken it. */
+/** The lease expired while its holder was frozen or cut off, and another process has taken it. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
 /**
- * Orders that this process writes before write_orders.sql gets a name. With a name Postgres keeps the plan: a statement of
- * 16 orders takes 1.1 ms of processor time, without 2.1 ms. A plan that was made for tables of a few rows reads them whole.
+ * Orders that this process writes before write_orders.sql gets a name. With a name, Postgres keeps the plan: a
+ * statement of 16 orders takes 1.1 ms of processor time, and 2.1 ms without. A plan from the time of small tables would
+ * read them whole.
  */
 const manyWritten = 5000;
 
-/** A new holder of a lease: machine, process, and one piece of its work. */
+/** A new holder of a lease: machine, process, and a random id for one piece of its work. */
 const newOwner = () => `${hostname()}:${process.pid}:${randomUUID().slice(24)}`;
 
 /** An order that this process alone may push until the lease expires. */
 export type LeasedOrder = Readonly<{
   orderCode: string;
   token: string;
-  /** As the lease left it: of a push that died before, the fingerprint is not known any more, and the order is due. */
+  /** The link after the lease was taken. If an earlier push died, the fingerprint is unknown, and the order is due. */
   link: OrderLink;
-  /** Nothing was remembered of the order: never pushed, or deleted at the service and forgotten. */
+  /** The warehouse had no link: the order was never pushed, or was deleted at the service and forgotten. */
   isNew: boolean;
 }> & {
   /** The line links as the warehouse has them. */
   lines: readonly LineLinkRow[];
-  /** Whether another order goes before this one (alikeOrders), as it was once the lease was ours. */
+  /** Whether another order went before this one (alikeOrders) when the lease was taken. */
   isAlike: boolean;
-  /** Whether it was deleted at the service and forgotten since it was read. */
+  /** Whether the order was deleted at the service and forgotten after it was read. */
   isForgotten: boolean;
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
 };
 
 /**
- * The order to lease. Its contact decision and date are written down if no push of it has begun before. `isForGood`: contact
- * that was allowed is withheld, too, if no push is recorded. `readAt`: the warehouse's clock just before the order was read
+ * The order to lease. Before its first push, the lease records its contact decision and date. `isForGood`: if no push
+ * is recorded, an earlier `allowed` becomes `withheld`. `readAt`: the warehouse's clock just before the order was read
  * from the shop.
  */
 type WantedLease = {
@@ -59,7 +60,7 @@ export type PushRecord = {
   fingerprint: string | null;
   sentFields: readonly string[];
   failedPushes: number;
-  /** False: nobody knows whether the service has the order, or whether the id is its own. */
+  /** False: nobody knows whether the service has the order, or whether the id belongs to it. */
   isAnswered: boolean;
   /** When to push the order again although the shop did not change it, in milliseconds from now; null: never. */
   dueAfterMs: number | null;
@@ -76,12 +77,12 @@ export type PushRecord = {
 export type OrderStore = ReturnType<typeof openOrderStore>;
 
 /**
- * What pushing an order reads and writes in the warehouse. Calls of many orders are sent as one statement.
+ * The warehouse's part of pushing an order. Calls of many orders are sent as one statement.
  *
- * An order whose push has begun and was not recorded has a `lease_owner`, whether or not that process is alive: this
- * alone makes it due (due_orders.sql).
+ * If a push of an order has begun and was not recorded, the order has a `lease_owner`, whether or not that process is
+ * alive. This alone makes it due (due_orders.sql).
  *
- * @param leaseMs how long a lease lasts after it was taken or renewed, in milliseconds: longer than any request.
+ * @param leaseMs the length of a lease after it was taken or renewed, in milliseconds: longer than any request.
  */
 export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: number }) {
   const { db } = warehouse;
@@ -100,7 +101,7 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
   );
 
   return {
-    /** Takes the lease of an order. @returns what is remembered of the order, or which process has the lease. */
+    /** Takes the lease of an order. @returns the order's links, or the process that has the lease. */
     lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(warehouse, leaseMs, wanted)),
 
     /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
@@ -117,9 +118,10 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
     },
 
     /**
-     * Throws unless the lease outlasts a request that is sent now. The service cannot distinguish an old holder from a
-     * new one, so a write may only be sent within a quarter of the lease after its renewal. A lease of 180 s allows 45 s, and
-     * leaves 130 s for the request (10 s to connect, 60 s each for head and body of the response) and 5 s for clocks.
+     * Throws unless the lease outlasts a request that is sent now. The service cannot tell an old holder from a new
+     * one, so a write may be sent only within a quarter of the lease after its renewal. A lease of 180 s allows 45 s,
+     * and leaves 130 s for the request (10 s to connect, 60 s each for head and body of the response) and 5 s for
+     * clocks.
      *
      * @throws LeaseLostError
      */
@@ -138,7 +140,7 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
 
     /**
      * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due.
-     * Otherwise nothing was sent: the order is as due as before, and a new one is forgotten.
+     * Otherwise nothing was sent: a known order is as due as before, and a new order is forgotten.
      */
     async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
       const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
@@ -163,7 +165,7 @@ function requireOurs({ orderCode }: LeasedOrder, isOurs: boolean): void {
   if (!isOurs) throw new LeaseLostError(`the lease of order ${orderCode} was not renewed in time`);
 }
 
-/** Notes when the lease was renewed by a write that has just begun, or that it is lost. @returns whether it is still ours. */
+/** Notes that a write that has just begun renews the lease, or lost it. @returns whether the lease is still ours. */
 async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<boolean> {
   const askedAtMs = performance.now();
   const isOurs = await writing;
@@ -171,7 +173,7 @@ async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<
   return isOurs;
 }
 
-/** Which of the items are among the orders that a statement gives, because their lease is still ours. */
+/** Which items still have our lease: the statement returns their orders. */
 async function areOurs(items: readonly LeaseKey[], ours: Promise<{ orderCode: string }[]>): Promise<boolean[]> {
   const codes = new Set((await ours).map((row) => row.orderCode));
   return items.map((item) => codes.has(item.orderCode));
@@ -215,7 +217,7 @@ function recordWithDeadLetters(db: Db, pushes: readonly RecordedPush[]): Promise
   });
 }
 
-/** Which of these orders were deleted at the service and forgotten since then: forget_orders.sql leaves a dead letter. */
+/** The orders deleted at the service and forgotten since then: forget_orders.sql leaves a dead letter. */
 async function forgottenSince(db: Db, codes: readonly string[], since: Date): Promise<Set<string>> {
   if (codes.length === 0) return new Set();
   const forgotten = await valuesOf<string>(db)`
@@ -223,10 +225,10 @@ async function forgottenSince(db: Db, codes: readonly string[], since: Date): Pr
   return new Set(forgotten);
 }
 
-/** Another process is pushing the order: which one, and when its lease expires unless it renews it. */
+/** Another process is pushing the order. `leasedUntil`: when its lease expires without a renewal. */
 export type OtherLease = { orderCode: string; leasedBy: string; leasedUntil: Date };
 
-/** Who pushes these orders at the moment, by code. */
+/** The processes that are pushing these orders, by code. */
 async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string, OtherLease>> {
   if (codes.length === 0) return new Map();
   const leases = await listOf<OtherLease>(db)`

@@ -2,10 +2,11 @@ import { sql } from 'kysely';
 import { type Db, write } from '../index.ts';
 
 /**
- * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). An order whose last push failed
- * does not count as pushed: orders whose removals are held back would enlarge the allowance that holds them.
+ * Takes removals from the allowance of the last 24 hours, all of them or none (promise 6). If the last push of an order
+ * failed, the order does not count as pushed. Otherwise orders with held-back removals would enlarge the allowance that
+ * holds them back.
  *
- * @returns whether they may be made.
+ * @returns whether the removals may be made.
  */
 export async function takeRemovals(
   db: Db,

@@ -3,7 +3,7 @@ import { type Db, listOf, rowOf, rowsOf, scalarOf, valuesOf } from '../index.ts'
 
 export type Absent = { id: number; createdAt: Date };
 
-/** Reviews created in the span (its end left out) that are here, not marked deleted, and not among `ids`. */
+/** Reviews in the warehouse, created in the span (end excluded), not marked deleted, and not among `ids`. */
 export async function absentIn(db: Db, { start, end }: Span, ids: ReadonlySet<string>): Promise<Absent[]> {
   const shown = [...ids].filter((id) => /^\d{1,18}$/.test(id));
   return listOf<Absent>(db)`
@@ -12,7 +12,7 @@ export async function absentIn(db: Db, { start, end }: Span, ids: ReadonlySet<st
       and id <> all(${shown}::bigint[])`;
 }
 
-/** Reviews that are suspected gone, at most `limit`: those that wait longest first. */
+/** Reviews that are suspected gone, at most `limit`, the longest wait first. */
 export const suspects = (db: Db, limit: number) =>
   listOf<Absent>(db)`
     select r.id, r.created_at as "createdAt"
@@ -25,22 +25,22 @@ export const suspects = (db: Db, limit: number) =>
 export const countAbsent = (db: Db) => scalarOf<number>(db)`
   select count(*) from sync.absent_reviews join warehouse.reviews r on r.id = review_id and r.deleted_at is null`;
 
-/** Marks reviews that are gone, as the service says, and suspects them no longer. */
+/** Marks reviews as deleted that the service says are gone. They are no longer suspected. */
 export const markDeleted = (db: Db, ids: readonly number[], at: Date) => rowsOf(db, 'mark_deleted', ids, at);
 
-/** The reviews that were marked deleted last, since that moment: at most `limit`. */
+/** The reviews that were last marked deleted, since `since`, at most `limit`. */
 export const deletedSince = (db: Db, since: Date, limit: number) =>
   valuesOf<number>(db)`
     select id from warehouse.reviews where deleted_at >= ${since} order by deleted_at desc, id limit ${limit}`;
 
-/** Reviews created in the span (its end left out) that are here and not marked deleted. */
+/** Reviews in the warehouse, created in the span (end excluded) and not marked deleted. */
 export const heldIn = (db: Db, span: Span) => absentIn(db, span, new Set());
 
 /** How many reviews of the warehouse are not marked deleted. */
 export const countHeld = (db: Db) =>
   scalarOf<number>(db)`select count(*) from warehouse.reviews where deleted_at is null`;
 
-/** The newest reviews that are here and not among `ids`, a few. */
+/** A few of the newest reviews in the warehouse that are not among `ids`. */
 export const newestBut = (db: Db, ids: readonly number[]) =>
   valuesOf<number>(db)`
     select id from warehouse.reviews r
@@ -48,7 +48,7 @@ export const newestBut = (db: Db, ids: readonly number[]) =>
       and not exists (select from sync.absent_reviews a where a.review_id = r.id)
     order by created_at desc limit 3`;
 
-/** Creation of the oldest and the newest review that is here and not marked deleted; empty without any. */
+/** Creation dates of the oldest and newest review in the warehouse that is not marked deleted; empty without any. */
 export async function storedDates(db: Db): Promise<[Second, Second] | []> {
   const { first, last } = await rowOf<{ first: Date | null; last: Date | null }>(db)`
     select min(created_at) as first, max(created_at) as last from warehouse.reviews where deleted_at is null`;

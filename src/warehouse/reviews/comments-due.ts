@@ -1,8 +1,9 @@
 import { type Db, listOf, write } from '../index.ts';
 
 /**
- * A review with a number of comments that has changed. `moves`: see `sync.comments_due`. `count`: the number that the last
- * list showed; `updatedAt`: the date of the review's version in the warehouse; `fields`: what that has in `extra`.
+ * A review with a number of comments that has changed. `moves`: see `sync.comments_due`. `count`: the number that the
+ * last list showed. `updatedAt`: the date of the review's version in the warehouse. `fields`: the field names in its
+ * `extra`.
  */
 export type CommentsDue = {
   id: number;
@@ -28,6 +29,6 @@ export const commentsDue = (db: Db, limit: number) =>
 export const commentsRead = (db: Db, { id, moves }: CommentsDue) =>
   write(db)`delete from sync.comments_due where review_id = ${id} and moves = ${moves}`;
 
-/** The review was asked for, and the service did not show its comments. */
+/** Notes that the service did not show the comments when asked for the review. */
 export const commentsFailed = (db: Db, { id }: CommentsDue, at: Date) =>
   write(db)`update sync.comments_due set attempts = attempts + 1, tried_at = ${at} where review_id = ${id}`;

@@ -5,7 +5,7 @@ import { notInLists, storableReview } from './review-columns.ts';
 
 /**
  * `missing`: the warehouse lacks the review. `stale`: it holds other values. `reverted`: it holds a newer version than
- * the service shows. `refused`: it cannot hold the review as it is.
+ * the service shows. `refused`: it cannot store the review as it is.
  */
 export type Difference = {
   id: number | null;
@@ -14,11 +14,11 @@ export type Difference = {
 };
 
 /**
- * Which reviews of a page the warehouse lacks or holds otherwise. A page that cannot be compared as a whole is compared
- * record by record.
+ * The reviews of a page that the warehouse lacks or holds with other values. If a page cannot be compared as a whole,
+ * it is compared record by record.
  *
- * @param since when the comparison began, by the database's clock (`warehouseNow`): a newer version that landed since is
- *   no difference.
+ * @param since when the comparison began, by the database's clock (`warehouseNow`): a newer version that landed since
+ *   then is no difference.
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
   const lacking = [...notInLists, ...page.check.lacking];
@@ -29,7 +29,7 @@ export async function comparePage(warehouse: Warehouse, page: RawPage, since?: D
   return found;
 }
 
-/** The same for a review alone, of which only the fields count that both have. `record`: its JSON. */
+/** Compares a single review. Only fields that both sides have count. `record`: the review's JSON. */
 export function compareOne(warehouse: Warehouse, record: Buffer, since?: Date): Promise<Difference[]> {
   const json = endlessNumber(record) === undefined ? storableReview(record) : undefined;
   return compareRecord(warehouse, { bytes: record, json }, null, since);

@@ -2,16 +2,16 @@ import { sql } from 'kysely';
 import { isoOf, type Span, secondOf } from '../../base/time/span.ts';
 import { type Db, listOf, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
-/** Which date of the reviews a span is over. */
+/** The date of reviews that a span is about. */
 export const axes = ['created', 'updated'] as const;
 export type Axis = (typeof axes)[number];
 
 /**
- * The spans of the axis that were read completely, in ascending order; spans that touch are joined.
+ * The spans of the axis that were read completely, in ascending order. Adjacent spans are joined.
  *
- * @param by.since only spans whose reading began at or after this moment count; without it, all.
- * @param by.runId only those of this run.
- * @param by.job only those of runs of this job.
+ * @param by.since only spans with a reading that began at or after this instant; without it, all.
+ * @param by.runId only spans of this run.
+ * @param by.job only spans of runs of this job.
  */
 export async function coveredSpans(
   db: Db,
@@ -23,7 +23,7 @@ export async function coveredSpans(
   return rows.map((row) => ({ start: secondOf(row.start_at), end: secondOf(row.end_at) }));
 }
 
-/** A span that was proven, and what its reading found. */
+/** A proven span, and what its reading found. */
 export type Entry = {
   runId: string;
   axis: Axis;
@@ -31,16 +31,16 @@ export type Entry = {
   pages: number;
   reviews: number;
   requests: number;
-  /** By the clock of this machine. If that is ahead, it counts as now: what was found later must not count as read since. */
+  /** By this machine's clock. If it is ahead, it counts as now: later finds must not count as read since then. */
   startedAt: Date;
-  /** Reviews that are here, dated within the span, and were not shown. */
+  /** Reviews in the warehouse, dated within the span, that the service did not show. */
   absent: readonly number[];
 };
 
 /**
- * Enters a proven span into the ledger, in one transaction with the reviews found absent and the open gaps that this
- * closes: whatever dies, either all of it is there or the span is read again. One statement does it if there are neither.
- * A gap that another process notes at that moment stays open, and is read again.
+ * Enters a proven span into the ledger, in one transaction with the reviews found absent and the open gaps that it
+ * closes. If a process dies, either all of it is stored or the span is read again. Without absent reviews and gaps, it
+ * is one statement. A gap that another process opens at the same time stays open, and is read again.
  */
 export async function enterSpan(db: Db, entry: Entry): Promise<void> {
   const { runId, axis, span, pages, reviews, requests, startedAt, absent } = entry;
@@ -61,7 +61,7 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
       insert into sync.absent_reviews (review_id, run_id) select unnest(${absent}::bigint[]), ${runId}
       on conflict (review_id) do nothing`;
     await enter(trx);
-    // A statement of its own, so that closeGaps sees what another span has left of a gap.
+    // A separate statement, so that closeGaps sees what another span has left of a gap.
     await write(trx)`lock table sync.open_gaps in share row exclusive mode`;
     await closeGaps(trx, axis, span);
   });
@@ -72,7 +72,7 @@ export async function enterSpan(db: Db, entry: Entry): Promise<void> {
  *
  * - `refused`: the service refuses the requests (4xx).
  * - `failed`: the service fails on them (5xx, no response, malformed bodies), or the step of a run failed.
- * - `too-many`: the service holds more reviews than any query can show.
+ * - `too-many`: the span has more reviews than any query can show.
  * - `unproven`: the list changed at each reading, or shows less than the service has.
  */
 export type GapKind = 'refused' | 'failed' | 'too-many' | 'unproven';
@@ -87,15 +87,15 @@ export type OpenGap = Gap & {
   lastTriedAt: Date;
 };
 
-/** Enters a gap. Gaps within it become part of it, and what they know of earlier attempts stays. */
+/** Enters a gap. It absorbs gaps within it, and keeps their record of earlier attempts. */
 export const openGap = (db: Db, axis: Axis, { span, kind, reason }: Gap) =>
   rowsOf(db, 'open_gap', axis, isoOf(span.start), isoOf(span.end), kind, reason.slice(0, 1000));
 
-/** Takes a span that was proven out of all gaps of its axis. Gaps that overlap may leave the same rest: one stays. */
+/** Removes a proven span from all gaps of its axis. If overlapping gaps leave the same rest, one gap stays. */
 export const closeGaps = (db: Db, axis: Axis, span: Span) =>
   rowsOf(db, 'close_gaps', axis, isoOf(span.start), isoOf(span.end));
 
-/** All of them, the oldest date first. */
+/** All open gaps, the oldest date first. */
 export async function openGaps(db: Db): Promise<OpenGap[]> {
   const rows = await listOf<Omit<OpenGap, 'span'> & { startAt: Date; endAt: Date }>(db)`
     select axis, start_at as "startAt", end_at as "endAt", kind, reason, attempts,
@@ -108,26 +108,25 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
 }
 
 /**
- * Closes each gap of the updated axis of which every review was read by its creation date since the gap was opened, by
- * whatever runs.
+ * Closes a gap of the updated axis if all reviews up to it were read by creation date since it was opened, by any runs.
  */
 export const closeGapsReadSince = (db: Db) => rowsOf(db, 'close_gaps_read_since');
 
-/** What the spans of a run have brought. */
+/** The totals of the spans of a run. */
 export const spanTotals = (db: Db, runId: string) => rowOf<Record<'spans' | 'requests' | 'reviews', number>>(db)`
   select count(*) as spans, coalesce(sum(requests), 0)::bigint as requests, coalesce(sum(reviews), 0)::bigint as reviews
   from sync.export_windows where run_id = ${runId}`;
 
 /**
- * A calendar day `yyyy-mm-dd` in the zone of bi. `isHole`: it was not read completely, and is before the day on which
- * the last run of reviews began. A later day that is not read yet is no hole: the delay of the runs shows it.
+ * A calendar day `yyyy-mm-dd` in the zone of bi. `isHole`: it was not read completely, and is before the day of the
+ * last start of a review run. A later unread day is no hole: the delay of the runs shows it.
  */
 export type DayCoverage = { day: string; isRead: boolean; isHole: boolean; reviews: number };
 
 /** bi.coverage_by_day and the number of reviews: the days between the bounds of the newest overview, in order. */
 export const coverageByDay = (db: Db) => rowsOf<DayCoverage>(db, 'coverage_by_day');
 
-/** First and last creation of all reviews, as the newest capture of the overview says. */
+/** First and last creation date of all reviews, from the newest capture of the overview. */
 export const namedDates = (db: Db) =>
   valuesOf<Date>(db)`
     select unnest(array[first_review_created_at, last_review_created_at])
@@ -135,7 +134,7 @@ export const namedDates = (db: Db) =>
 
 /**
  * Stores a capture of the service's overview (ISO 8601 with offset, or null while the service has no review). If this
- * machine's clock is ahead, the capture is of now: no later one must count as older.
+ * machine's clock is ahead, the capture is dated now: no later capture may count as older.
  */
 export const recordOverview = (
   db: Db,

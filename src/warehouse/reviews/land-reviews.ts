@@ -9,26 +9,26 @@ import { storableReview } from './review-columns.ts';
 /** Numbers of reviews. */
 export type Landed = Record<'inserted' | 'updated' | 'unchanged' | 'refused', number>;
 
-/** A response body in UTF-8, known to be a JSON array, and what its reader found in it. */
+/** A response body in UTF-8 that is a JSON array, and what its reader found in it. */
 export type RawPage = {
   rawBody: Buffer;
   check: {
     /** Records on the page. */
     count: number;
-    /** Names of the fields that a review alone shows; null: a page of a list, which shows all (`notInLists`). */
+    /** Field names of a review that was read by its id. Null: a list page, which shows all fields (`notInLists`). */
     fields: string[] | null;
-    /** Columns that keep their values, since the response does not show them (review-columns.ts). */
+    /** Columns that keep their values because the response does not show them (review-columns.ts). */
     lacking: string[];
-    /** Fields that do not go to `extra`. */
+    /** Fields to leave out of `extra`. */
     leftOut?: string[];
     /** Records that must not reach Postgres, and why. `index`: the place on the page, from 0. */
     faults: { index: number; reason: string }[];
-    /** The products that the records name; a code may be empty. */
+    /** The products in the records. A code may be empty. */
     products: { product_id: number; product_code: string }[];
   };
 };
 
-/** A record of a page: as JSON that Postgres can hold, or why it must not reach Postgres. */
+/** A record of a page: as JSON that Postgres can store, or why it must not reach Postgres. */
 type RawRecord = { bytes: Buffer } & ({ json: string; reason?: undefined } | { json?: undefined; reason: string });
 
 /** The records of a page, one by one. */
@@ -42,19 +42,19 @@ export function recordsOf({ rawBody, check }: RawPage): RawRecord[] {
   });
 }
 
-/** What land_reviews.sql gives. */
+/** The result of land_reviews.sql. */
 type Written = Record<'inserted' | 'updated', number>;
 
 /**
- * Lands a page, and first stores the ids of the products that it names.
+ * Stores the ids of the page's products, and lands the page.
  *
  * 1. A page without faults goes to Postgres as one statement, as it came.
- * 2. If a page has faults, its other records go in one statement. If the statement refuses them, each goes by itself.
- * 3. A record that cannot be held becomes a dead letter under its id, whole, with the reason. All others land.
+ * 2. If a page has faults, its other records go in one statement. If the statement fails on them, each goes by itself.
+ * 3. If a record cannot be stored, it becomes a dead letter under its id, whole, with the reason. All others land.
  *
  * Each statement commits by itself. If the database fails between two, the page can be landed again.
  *
- * @param replaceBefore a row that was written before this moment, by the database's clock, is replaced by any version.
+ * @param replaceBefore an instant by the database's clock. Any version replaces a row that was written before it.
  * @throws the database's errors other than those of the data.
  */
 export async function landPage(
@@ -97,9 +97,9 @@ export async function landPage(
 type Refused = { bytes: Buffer; reason: string };
 
 /**
- * Keeps records that cannot be held: as JSON, else as text; in base64 too if the bytes are no UTF-8.
+ * Stores records that cannot land as dead letters: as JSON, else as text, also in base64 if the bytes are not UTF-8.
  *
- * @returns how many are open: a person may have discarded others.
+ * @returns how many dead letters are open: a person may have discarded others.
  */
 async function refuse(db: Db, records: readonly Refused[]): Promise<number> {
   const deadLetters = records.map(deadLetterOf);
@@ -108,7 +108,7 @@ async function refuse(db: Db, records: readonly Refused[]): Promise<number> {
   let open = 0;
   for (const one of deadLetters) {
     const stored = await orRefusal(putDeadLetters(db, [one]));
-    // What jsonb cannot hold in any form is kept as the text it came as.
+    // If jsonb cannot hold a record in any form, keep it as the text it came as.
     open += stored instanceof Error ? await putDeadLetters(db, [{ ...one, payload: one.text() }]) : stored;
   }
   return open;

@@ -13,7 +13,7 @@ export const reviewRow = (db: Db, id: number) => firstOf<Row>(db)`select * from 
 
 export type WindowOf = { axis: Axis; runId: string; startAt: Date; endAt: Date; startedAt: Date; reviews: number };
 
-/** Recorded windows that hold the date of their axis, the newest first, a few. */
+/** A few recorded windows that include the review's date on their axis, the newest first. */
 export const windowsOf = (db: Db, dates: { created: Date | undefined; updated: Date | undefined }) =>
   listOf<WindowOf>(db)`
     select axis, run_id as "runId", start_at as "startAt", end_at as "endAt", started_at as "startedAt", reviews
@@ -23,7 +23,7 @@ export const windowsOf = (db: Db, dates: { created: Date | undefined; updated: D
     order by started_at desc
     limit 10`;
 
-/** When a proven reading of its date did not show it, and which run that was; undefined if it is not suspected. */
+/** When, and in which run, a proven reading of its date did not show the review. Undefined: it is not suspected. */
 export type Missed = { at: Date; runId: string };
 
 export const missedReview = (db: Db, id: number) =>

@@ -1,6 +1,6 @@
 import { storableRecord } from '../../base/json-text.ts';
 
-/** What the author of a review wrote, or what leads to the author: `forget` empties these columns. */
+/** Columns with the author's words, or that lead to the author. `forget` empties them. */
 export const authorColumns = {
   code: 'text',
   user_id: 'bigint',
@@ -16,9 +16,8 @@ export const authorColumns = {
 } as const;
 
 /**
- * The columns of `warehouse.reviews` that hold the field of a review with the same name (docs/interface.md, "Review"),
- * and their types. This is the only list of them: `land_reviews.sql` is filled in from it. Every other field of a
- * review goes to `extra`.
+ * The columns of `warehouse.reviews` that hold the review field of the same name (docs/interface.md, "Review"), and
+ * their types. This is the only list of them: `land_reviews.sql` is filled in from it. Other fields go to `extra`.
  */
 export const reviewColumns = {
   id: 'bigint',
@@ -44,8 +43,8 @@ export const reviewColumns = {
 } as const;
 
 /**
- * Fields that a list does not show (docs/interface.md, "Review"): a list erases neither. For any other field, also in
- * `extra`, the newest list shows whether the review has it.
+ * Fields that a list does not show (docs/interface.md, "Review"), so a list erases neither of them. For any other
+ * field, also in `extra`, the newest list shows whether the review has it.
  */
 export const notInLists: readonly string[] = ['comments', 'comments_count'];
 
@@ -58,12 +57,12 @@ const mayBeAbsent: readonly string[] = ['third_party_name', 'tag_name', ...notIn
 const names = Object.keys(reviewColumns);
 const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
 
-/** Whether the column of this field keeps its values if no record of a response has the field. */
+/** If no record of a response has the field, whether its column keeps its values. */
 export const isAlwaysShown = (field: string) => alwaysShown.includes(field);
 
 /**
- * A bracket, a text, or a column of a number, truth or date with a text that it does not take: an empty one for none, or a whole
- * number such as `4.0`.
+ * Finds a bracket, a text, or a number, boolean or date column with a value that its type refuses: an empty text for no
+ * value, or a whole number such as `4.0`.
  */
 const odd = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool|time/.test(type) ? [name] : []));
 const token = new RegExp(
@@ -71,7 +70,7 @@ const token = new RegExp(
   'g',
 );
 
-/** As `storableRecord`, with null or the number in place of such texts. Fields of what is nested in the review stay. */
+/** `storableRecord`, with null or the number instead of such values. Nested fields stay as they are. */
 export function storableReview(bytes: Buffer): string | undefined {
   let depth = 0;
   return storableRecord(bytes)?.replaceAll(token, (found, name?: string, number = 'null') => {
@@ -86,20 +85,20 @@ const lackingOf = (columns: readonly string[], records: readonly object[]): stri
   records.length === 0 ? [] : columns.filter((name) => !records.some((record) => name in record));
 
 /**
- * The columns that no record of a list's page has, although the interface shows them always: the service leaves the
- * field out of its responses, so they do not say that the reviews have lost it.
+ * The columns that no record of a list page has, although the interface always shows them. The service leaves the field
+ * out of its responses, so its absence does not mean that the reviews have lost it.
  */
 export const lackingInList = (records: readonly object[]): string[] => lackingOf(alwaysShown, records);
 
-/** As `lackingInList`, of a review alone: it does not show tags either (docs/interface.md, "Review"). */
+/** `lackingInList` for a review by its id, which does not show tags either (docs/interface.md, "Review"). */
 export const lackingAlone = (record: object): string[] => lackingOf([...alwaysShown, 'tag_name'], [record]);
 
 const changeable = [...butId, 'extra'];
 
 /**
- * The part of a column's value that is compared. Links to videos are valid for seven days: only their number is
- * compared, until the stored links are about to expire. A list of `video_urls` that is no array counts as one link. Links to
- * images may be signed, too, behind their `?`.
+ * The part of a column's value that is compared. Links to videos are valid for seven days, so only their number is
+ * compared until the stored links are about to expire. If `video_urls` is not an array, it counts as one link. Links to
+ * images may also have a signature after their `?`.
  */
 function compared(name: string, value: string): string {
   const isFresh = `kept.synced_at > now() - interval '6 days'`;
@@ -134,7 +133,7 @@ function newest(name: string): string {
 const each = (columns: readonly string[], text: (name: string) => string) =>
   columns.map((name) => `${text(name)}, `).join('');
 
-/** What land_reviews.sql names in its comments; its head explains them. */
+/** The lists that land_reviews.sql names in its comments. Its head explains them. */
 export const reviewLists: Readonly<Record<string, string>> = {
   columns: each(butId, (name) => name),
   typed_columns: butId.map((name) => `, ${name} ${reviewColumns[name as keyof typeof reviewColumns]}`).join(''),

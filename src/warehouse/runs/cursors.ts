@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import { type Db, rowsOf, scalarOf, write } from '../index.ts';
 
 /**
- * How far a flow has come. `at`: the newest change that was read; of orders as the shop's text to the microsecond, which a
- * Date would cut. `readTo`: when a run began to look for changes.
+ * How far a flow has come. `at`: the newest change that was read. For orders it is the shop's text to the microsecond,
+ * which a Date would cut. `readTo`: when a run began to look for changes.
  */
 export type Cursor = Readonly<{ at: string; readTo: string }>;
 export type Flow = 'orders' | 'reviews';
@@ -14,8 +14,8 @@ export const readCursor = async (db: Db, flow: Flow) =>
   (await scalarOf<Cursor | null>(db)`select ${columnOf(flow)} from sync.settings`) ?? undefined;
 
 /**
- * Moves `at` and `readTo` forward: two runs may end in either order. A moment in the future is not kept: a machine's clock
- * was ahead.
+ * Moves `at` and `readTo` forward only: two runs may end in either order. An instant in the future is not kept: a
+ * machine's clock was ahead.
  */
 export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise<void> {
   const kept = (key: keyof Cursor) => sql`${columnOf(flow)} ->> ${sql.lit(key)}`;
@@ -26,7 +26,7 @@ export async function advanceCursor(db: Db, flow: Flow, cursor: Cursor): Promise
     update sync.settings set ${columnOf(flow)} = jsonb_build_object('at', ${later('at')}, 'readTo', ${later('readTo')})`;
 }
 
-/** What a flow brought in the last 24 hours, in the 24 before, and so on for 15; null for a day without a run. */
+/** Records of a flow in the last 24 hours, in the 24 before, and so on for 15 days; null for a day without a run. */
 export type DailyCounts = { flow: Flow; days: (number | null)[] };
 
 /** Orders by what the runs pushed; reviews by their creation, as webhooks bring some before the runs do. */

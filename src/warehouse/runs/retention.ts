@@ -4,11 +4,11 @@ import { type Db, write } from '../index.ts';
 const keptDays = 90;
 
 /**
- * Shortens the history, so that its size follows the shop and not the years of runs.
+ * Shortens the history, so that its size depends on the shop and not on the years of runs.
  *
- * - Spans of the coverage ledger stay eight days longer than until they are read again, for reconciles that fail. The
- *   updated axis keeps the last weeks only: what was updated before is covered by creation.
- * - The newest run of each job stays, and so do the runs of the spans that stay.
+ * - Spans of the coverage ledger stay eight days longer than until they are read again, in case a reconcile fails. The
+ *   updated axis keeps only the last weeks: the created axis covers earlier updates.
+ * - The newest run of each job stays, and the runs of the remaining spans stay.
  * - A discarded dead letter stays while its record fails.
  * - The newest capture of the overview stays.
  *

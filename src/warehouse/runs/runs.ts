@@ -3,7 +3,7 @@ import type pg from 'pg';
 import { mask } from '../../base/mask.ts';
 import { type Db, listOf, rowsOf, warehouseNow, write } from '../index.ts';
 
-/** Why a run, or a push without a run, exists. orders/contact-rule.ts says which of them may carry contact. */
+/** Why a run, or a push without a run, exists. orders/contact-rule.ts says which triggers may send contact. */
 export const triggers = [
   'sync',
   'rescan',
@@ -16,7 +16,7 @@ export const triggers = [
 ] as const;
 export type Trigger = (typeof triggers)[number];
 
-/** What a run may do. A person or the schedule decides it, and it stands in the run's row of sync.runs. */
+/** What a run may do. A person or the schedule decides it. The run's row in sync.runs stores it. */
 export type RunRights = Readonly<{
   trigger: Trigger;
   /** `--allow-removals`: remove beyond the day's allowance, and all lines of an order. */
@@ -32,7 +32,7 @@ export type RunRights = Readonly<{
   deletes: 'off' | 'send';
 }>;
 
-/** The zone and the systems that a run is planned for. Another process carries the run out only if they are its own. */
+/** The zone and the systems that a run is planned for. Another process carries the run out only if it has the same. */
 export type RunSystems = Readonly<{
   /** REVIEW_API_TIME_ZONE. */
   timeZone: string;
@@ -44,7 +44,7 @@ export type RunSystems = Readonly<{
 
 export type RunOutcome = 'done' | 'incomplete' | 'failed' | 'abandoned';
 
-/** Why a run is incomplete. If several reasons apply, it is the first of this list. */
+/** Why a run is incomplete. If several reasons apply, the first in this list counts. */
 export type RunReason = 'steps-failed' | 'problem' | 'dead-letters';
 
 export type Run = {
@@ -73,7 +73,7 @@ export type Run = {
 export type NewRun = Pick<Run, 'id' | 'job' | 'startedBy' | 'rights' | 'systems'> & { key?: Run['key'] | undefined };
 
 /**
- * Records that a run begins, and what it may do. If the row is there, it stays as it is.
+ * Records that a run begins, and what it may do. If the row exists, it stays as it is.
  *
  * @returns false if a scheduled run of the same job, or a run of the same key, is open.
  */
@@ -105,11 +105,11 @@ export async function finishRun(db: Db, id: string, end: RunEnd): Promise<boolea
 const continuedWithinMs = 7 * 86_400_000;
 
 /**
- * Since when runs of this key have done the same work: the start of the oldest run of the key, within the last seven days,
- * that began after the newest complete one. What was read since then is not read again. A run is complete if it ended
- * `done`, or `incomplete` for another reason than failed steps.
+ * The start of the unfinished work of this key: the oldest run of the key within the last seven days that began after
+ * the newest complete run. Spans read since then are not read again. A run is complete if it ended `done`, or
+ * `incomplete` for another reason than failed steps.
  *
- * @returns undefined if there is nothing to continue. The calling run counts too, once it has begun.
+ * @returns undefined if there is nothing to continue. Once it has begun, the calling run counts, too.
  */
 export async function unfinishedSince(db: Db, key: string, now: Date): Promise<Date | undefined> {
   const since = new Date(now.getTime() - continuedWithinMs);
@@ -126,10 +126,10 @@ function asRun(row: Run): Run {
 const runsWhere = async (db: Db, condition: RawBuilder<unknown>) =>
   (await listOf<Run>(db)`select * from sync.run_rows where ${condition}`).map(asRun);
 
-/** The row of a run; undefined if there is none: then nobody may carry it out. */
+/** The row of a run. Undefined: there is none, and no process may carry the run out. */
 export const findRun = async (db: Db, id: string) => (await runsWhere(db, sql`id = ${id}`)).at(0);
 
-/** Runs that have not ended, the oldest first. @param orId this run too, although it may have ended. */
+/** Runs that have not ended, the oldest first. @param orId includes this run, even if it has ended. */
 export const openRuns = (db: Db, orId?: string) =>
   runsWhere(db, sql`"finishedAt" is null or id = ${orId ?? null} order by "startedAt"`);
 
@@ -144,20 +144,20 @@ export async function noteAttended(db: Db, ids: readonly string[], wait: RunWait
     where id = any(${ids}) and finished_at is null`;
 }
 
-/** This process does not carry these runs out any more. Another process that does so notes it again at once. */
+/** This process no longer carries these runs out. If another process does, it notes itself again at once. */
 export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   await write(db)`update sync.runs set attended_at = 'epoch' where id = any(${ids}) and finished_at is null`;
 }
 
-/** A process notes once a second which runs it carries out. If none did for so long, in milliseconds, none does. */
+/** A process notes once a second which runs it carries out. After this many milliseconds without a note, none does. */
 const unattendedAfterMs = 5000;
 
-/** Whether no process carries the run out; one that has just begun waits for its first. @param now by the warehouse's clock. */
+/** Whether no process carries the run out. A new run still waits for one. @param now by the warehouse's clock. */
 export const isUnattended = ({ attendedAt, startedAt, finishedAt }: Run, now: Date, afterMs = unattendedAfterMs) =>
   finishedAt === null && now.getTime() - (attendedAt ?? startedAt).getTime() > afterMs;
 
-/** Whether a process has begun to carry the run out, and still does. @param now as of `isUnattended`. */
+/** Whether a process has begun to carry the run out, and still does. @param now as for `isUnattended`. */
 export const isAttended = (run: Run, now: Date) => run.attendedAt !== null && !isUnattended(run, now);
 
 /** The open runs that no process carries out, the oldest first. */
@@ -168,17 +168,17 @@ export async function unattendedRuns(db: Db): Promise<Run[]> {
   return open.filter((run) => isUnattended(run, now));
 }
 
-/** The newest runs of all jobs; open ones come first, however long ago they began. Each half is read by its own index. */
+/** The newest runs of all jobs. Open runs come first, whatever their age. Each half is read by its own index. */
 export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
   const open = await runsWhere(db, sql`"finishedAt" is null order by "startedAt" desc limit ${limit}`);
   const rest = limit - open.length;
   return [...open, ...(await runsWhere(db, sql`"finishedAt" is not null order by "startedAt" desc limit ${rest}`))];
 }
 
-/** The newest run of each job that has ended, however long ago. A run that somebody stopped says nothing, and is left out. */
+/** The newest ended run of each job, whatever its age. Runs that a person stopped say nothing, and are left out. */
 export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ended')).map(asRun);
 
-/** A run of the job that exists for this reason: one that has not ended, else the newest, however it ended. */
+/** A run of the job with this trigger: an open one, else the newest, whatever its outcome. */
 export async function openOrNewest(db: Db, job: string, trigger: Trigger): Promise<Run | undefined> {
   const ofReason = sql`job = ${job} and rights ->> 'trigger' = ${trigger}`;
   return (await runsWhere(db, sql`${ofReason} order by "finishedAt" is null desc, "startedAt" desc limit 1`)).at(0);
