@@ -22,15 +22,15 @@ export type * from './resources/user-grades-api.ts';
 export * from './review-api-errors.ts';
 
 /**
- * Every operation of the service. Any may also throw a `TypeError` before anything is sent (a parameter that the service
- * would misread), another `ReviewApiError` than those it names, or the reason why the client was closed or aborted.
+ * Every operation of the service. Besides its own errors, each may throw a `TypeError` before anything is sent (a
+ * parameter that the service would misread), any `ReviewApiError`, or the reason why the client was closed or aborted.
  */
 export type ReviewApi = ReturnType<typeof openReviewApi>;
 
 /**
  * Opens a client of the review service. Nothing is sent before the first call.
  *
- * @throws TypeError for a base address that is not valid, empty credentials, or a concurrency below 1.
+ * @throws TypeError for an invalid base address, empty credentials, or a concurrency below 1.
  * @example await using api = openReviewApi({ baseUrl: 'https://reviews.example.com', clientId, clientSecret });
  */
 export function openReviewApi(options: ReviewApiOptions) {
@@ -42,7 +42,7 @@ export function openReviewApi(options: ReviewApiOptions) {
     userGrades: userGradesApi(send),
     reviews: reviewsApi(send, options.onRecords),
     /**
-     * Requests a token, unless there is one, so that wrong credentials show early. Other calls do this themselves.
+     * Requests a token if there is none, so that wrong credentials show early. Other calls do this themselves.
      *
      * @throws AuthenticationError if the service does not accept client id and secret.
      */

@@ -1,6 +1,6 @@
 import { ReviewSyncError } from '../base/errors.ts';
 
-/** What an error says about its request. It holds no token, no query and no customer's data. */
+/** What an error says about its request, without token, query or customer data. */
 export type RequestContext = {
   method: string;
   path: string;
@@ -13,8 +13,8 @@ export type RequestContext = {
 type ErrorKind = { code: string; what: string; retryable?: boolean; hint?: string };
 
 /**
- * A request to the review service failed. All errors of this client extend this class, except for a `TypeError` (a
- * parameter is not valid, nothing was sent) and the reason of an abort.
+ * A request to the review service failed. All errors of this client extend this class, except a `TypeError` (an invalid
+ * parameter, nothing was sent) and the reason of an abort.
  */
 export class ReviewApiError extends ReviewSyncError {
   static readonly kind: ErrorKind = { code: 'failed', what: 'the request failed' };
@@ -27,9 +27,9 @@ export class ReviewApiError extends ReviewSyncError {
   readonly attempts: number;
   /** The error text of the service, or what is wrong with the response. Masked, at most 300 characters. */
   readonly detail: string | undefined;
-  /** Whether the same call may succeed later and does no harm. */
+  /** Whether the same call may succeed later and is safe to repeat. */
   readonly retryable: boolean;
-  /** The message without the number of attempts: the same failure has the same reason. */
+  /** The message without the number of attempts, so equal failures have equal reasons. */
   readonly reason: string;
 
   constructor(at: RequestContext, { code, what, retryable = false, hint }: ErrorKind = new.target.kind) {
@@ -49,8 +49,8 @@ export class ReviewApiError extends ReviewSyncError {
 }
 
 /**
- * The service gave no token for these credentials, or refused a fresh one. `isForAll`: it refused three for every request,
- * and not for one path only.
+ * The service gave no token for these credentials, or refused a fresh token. `isForAll`: it refused three fresh tokens
+ * for every request, and not for one path only.
  */
 export class AuthenticationError extends ReviewApiError {
   static override readonly kind: ErrorKind = {
@@ -93,9 +93,9 @@ export class LimitedError extends ReviewApiError {
 }
 
 /**
- * No usable response after all attempts: 5xx, 408, a redirect, refused or broken connections, timeouts. With a `status`
- * this request fails and others may not; without one the service cannot be reached. `retryable` except for an invalid
- * certificate. `isUnsent`: there was no connection, so the request says nothing about what was asked for.
+ * No usable response after all attempts: 5xx, 408, a redirect, refused or broken connections, timeouts. With a
+ * `status`, this request failed and others may not. Without a `status`, the service cannot be reached. `retryable`
+ * except for an invalid certificate. `isUnsent`: there was no connection, so the error says nothing about the record.
  */
 export class UnavailableError extends ReviewApiError {
   override readonly name = 'UnavailableError';
@@ -108,7 +108,7 @@ export class UnavailableError extends ReviewApiError {
   }
 }
 
-/** The status is a success, but the body is not the expected array or object. It is never read as the end of a list. */
+/** The status is a success, but the body is not the expected array or object. It never counts as the end of a list. */
 export class MalformedResponseError extends ReviewApiError {
   static override readonly kind: ErrorKind = {
     code: 'malformed-response',

@@ -8,11 +8,11 @@ export type Params = Readonly<
 /** Options of a single call. */
 export type CallOptions = {
   /**
-   * Milliseconds that this call may spend on failed attempts and its own waits; default: that of `retry`. A 429 does not
-   * count, nor do waits of all requests. An attempt in flight is not cut off.
+   * Milliseconds that this call may spend on failed attempts and its own waits; default: that of `retry`. A 429 and
+   * waits of all requests do not count. An attempt in flight is not cut off.
    */
   giveUpAfterMs?: number | undefined;
-  /** Whether a 429 that asks for more than `giveUpAfterMs` ends the call, and holds others only if the overview gets one. */
+  /** Whether a 429 beyond `giveUpAfterMs` ends the call, and holds others only if the overview gets a 429, too. */
   countsHolds?: boolean | undefined;
   /** Called right before each attempt, after all waiting. An error that it throws ends the call, and nothing is sent. */
   beforeSend?: (() => void) | undefined;
@@ -21,14 +21,14 @@ export type CallOptions = {
 /** One operation of the service, without token, retries and encoding. */
 export type Call = CallOptions & {
   method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-  /** Path below the base address. It appears in logs and errors, so it holds neither a code nor a customer's data. */
+  /** Path below the base address. It appears in logs and errors, so it has neither a code nor customer data. */
   path: string;
   params?: Params;
-  /** Whether sending it twice has the same effect as sending it once. Default true. */
+  /** Whether sending the call twice has the same effect as once. Default true. */
   repeatable?: boolean;
-  /** Whether the response must show the present state, and not what a cache has kept. */
+  /** Whether the response must show the present state, and not a cached one. */
   isOfNow?: boolean;
-  /** Names of the parameters that say something about a customer: no error shows their values. */
+  /** Names of the parameters about a customer. No error shows their values. */
   privateParams?: readonly string[];
 };
 
@@ -44,14 +44,14 @@ export type HttpResponse = {
   ageMs: number;
   /** Whether a cache served the response, or kept it for more than a minute. */
   isStored: boolean;
-  /** The moment whose state the response shows, by the local clock: when its request was sent, less its age. */
+  /** When the response was current, by the local clock: the time of its request minus its age. */
   requestedAt: Date;
 };
 
 /** Sends a call, with retries. `read` turns the response into a value and throws `ShapeError` if it is malformed. */
 export type Send = <T>(call: Call, read: (response: HttpResponse) => T) => Promise<T>;
 
-/** Sends calls of a resource whose parameters of these names are private. */
+/** Sends calls of a resource. Parameters of these names are private. */
 export const withPrivate =
   (send: Send, privateParams: readonly string[]): Send =>
   (call, read) =>

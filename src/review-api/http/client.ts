@@ -12,13 +12,14 @@ import { openSend } from './send.ts';
 import { hold, isHeld, look, openSession, renewToken, type Token, untilFree, validToken } from './session.ts';
 
 /**
- * Opens what sends calls to the review service. The life of a call:
+ * Opens the sender of calls to the review service. The life of a call:
  *
- * 1. `inSlot`: it waits for a slot, again before each attempt.
- * 2. `authorized`: it needs a token, and keeps its slot while one is obtained, also after a 401.
- * 3. `inTurn`: it waits for the end of a hold, and for the ceiling of requests per second.
- * 4. `attempt`: it is sent once (send.ts), and its response is read (outcome.ts).
- * 5. `waitAfter`: after a failure it ends, or waits, alone (retry-policy.ts) or with all other requests, and goes on with 1.
+ * 1. `inSlot`: the call waits for a slot, again before each attempt.
+ * 2. `authorized`: the call gets a token. It keeps its slot while a token is obtained, also after a 401.
+ * 3. `inTurn`: the call waits for the end of a hold, and for the ceiling of requests per second.
+ * 4. `attempt`: the call is sent once (send.ts), and its response is read (outcome.ts).
+ * 5. `waitAfter`: after a failure the call ends, or waits, alone (retry-policy.ts) or with all others, and goes on with
+ *    1.
  */
 export function openHttpClient(options: ReviewApiOptions) {
   const client = newClient(options);
@@ -48,7 +49,7 @@ function newClient(options: ReviewApiOptions) {
   if (!Number.isSafeInteger(concurrency) || concurrency < 1)
     throw new TypeError(`expected concurrency to be a positive integer, got ${concurrency}`);
   const closing = new AbortController();
-  /** Ends waits; requests in flight run on until `signal` aborts. */
+  /** Ends waits. Requests in flight go on until `signal` aborts. */
   const stopped = AbortSignal.any([signal, closing.signal]);
   setMaxListeners(0, signal, stopped);
   const onWait = (forMs: number, reason: string, level: 'debug' | 'info' | 'warn' = 'warn') => {
@@ -56,7 +57,7 @@ function newClient(options: ReviewApiOptions) {
     log?.[level]({ until: new Date(untilMs) }, reason);
     settings.onWait?.({ untilMs, reason });
   };
-  // Repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
+  // The call is repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
   const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
   const tokenCall: Call = { method: 'POST', path: tokenPath, params };
   return {
@@ -70,41 +71,41 @@ function newClient(options: ReviewApiOptions) {
     session: openSession(settings.session, { stopped, now, onWait }),
     slots: pLimit(concurrency),
     limits: policy.limitsOf(settings.retry),
-    /** A request for the overview that shows whether all requests have to wait. No other one is sent meanwhile. */
+    /** A request for the overview that shows whether all requests must wait. Only one is sent at a time. */
     question: undefined as Promise<boolean> | undefined,
     /** A token is being obtained. */
     renewal: undefined as Promise<unknown> | undefined,
-    /** The service refuses the credentials, and this token, for all requests. `untilMs`: when another request finds out again. */
+    /** The service refuses credentials and token for all requests. `untilMs`: when a request may try again. */
     refusal: undefined as { error: AuthenticationError; untilMs: number; token: Token | undefined } | undefined,
     /** How many fresh tokens in a row the service refused at first use. */
     uselessTokens: 0,
-    /** Whether a cache asks the service when we say that we want no stored response. */
+    /** Whether a cache obeys a request for a response that is not stored. */
     isCacheObedient: true,
-    /** Whether the log has said that the service writes text beside its JSON. */
+    /** Whether the log has warned that the service writes text around its JSON. */
     hasWarned: false,
-    /** When the log last had a line of this level about a retry. */
+    /** When the log last had a line about a retry, by level. */
     saidMs: { info: Number.NEGATIVE_INFINITY, warn: Number.NEGATIVE_INFINITY },
-    /** The turn of the response that is parsed next. */
+    /** Resolves when the next response may be parsed. */
     lastTurn: Promise.resolve(),
   };
 }
 
-/** One attempt. `isStored`: a cache answered a GET. `durationMs` has no waits in it. */
+/** One attempt. `isStored`: a cache served a GET. `durationMs` excludes waits. */
 type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; durationMs: number };
 
 /** What a call has cost so far. `spentMs`: failed attempts other than a 429, and the waits of this request alone. */
 type Spent = { attempts: number; spentMs: number; hasHeld: boolean };
 
-/** How long no request is sent with credentials that the service has refused for all, in milliseconds. */
+/** If the service refuses the credentials for all requests, none is sent for this many milliseconds. */
 const refusalMs = 10_000;
 
-/** If so many fresh tokens in a row are refused at first use, the service refuses the credentials. */
+/** If this many fresh tokens in a row are refused at first use, the service refuses the credentials. */
 const freshTokens = 3;
 
 /** Shows whether the service refuses a token, or asks to wait, for one request or for all. */
 const proofCall: Call = { method: 'GET', path: '/v1/reviews/overview' };
 
-/** How long all requests wait for it, in milliseconds: an overview that hangs must not stop a service that responds. */
+/** How long all requests wait for `proofCall`, in milliseconds: if only the overview hangs, others must go on. */
 const proofMs = 3000;
 
 /** Obtains a token, unless there is one. @throws AuthenticationError if the service refuses the credentials. */
@@ -113,7 +114,7 @@ async function requireToken(client: Client): Promise<void> {
   const refusal = client.refusal && client.refusal.untilMs > performance.now() ? client.refusal : undefined;
   const isThere = () => validToken(session) !== undefined && session.token !== refusal?.token;
   if (isThere()) return;
-  // A token that another process has obtained needs no request, and so does not wait for the end of a hold.
+  // If another process has obtained a token, no request is needed, and nothing waits for the end of a hold.
   await look(session);
   if (isThere()) return;
   if (refusal) throw refusal.error;
@@ -126,7 +127,7 @@ async function requireToken(client: Client): Promise<void> {
 }
 
 async function renew(client: Client): Promise<Attempt<unknown>> {
-  // Without a request another process has obtained a token.
+  // If no request is sent, another process has obtained a token.
   let sent: Attempt<unknown> = { outcome: { kind: 'success', status: 200, value: 0 }, isStored: false, durationMs: 0 };
   await renewToken(client.session, async () => {
     const { outcome, ...at } = await attempt(client, client.tokenCall, readToken);
@@ -136,7 +137,7 @@ async function renew(client: Client): Promise<Attempt<unknown>> {
   return sent;
 }
 
-/** If the service refuses the credentials for all requests, for a while no other one has to find that out. */
+/** If the service refuses the credentials for all requests, other requests fail without being sent for a while. */
 function noted(client: Client, error: ReviewApiError): ReviewApiError {
   if (error instanceof AuthenticationError && error.isForAll)
     client.refusal = { error, untilMs: performance.now() + refusalMs, token: client.session.token };
@@ -160,7 +161,7 @@ function inSlot<T>({ slots }: Client, work: (free: () => void) => Promise<T>): P
   });
 }
 
-/** Sends the call with a token; after a 401 again with another one, after a response that a cache had stored once more. */
+/** Sends the call with a token; after a 401 again with another token, and after a stored response once more. */
 async function authorized<T>(
   client: Client,
   call: Call,
@@ -191,8 +192,8 @@ async function authorized<T>(
 /**
  * Requests the overview with a fresh token that the service has refused for a call.
  *
- * @returns `sent` if the service refuses this call alone. A failure if it shows nothing: the call waits as after one of its
- *   own. Undefined if the service refuses the token there, too.
+ * @returns `sent` if the service refuses this call alone. A failure if the overview fails: the call waits as after its
+ *   own failure. Undefined if the service refuses the token for the overview, too.
  * @throws AuthenticationError if the service refuses the credentials for all requests.
  */
 async function prove<T>(
@@ -203,7 +204,7 @@ async function prove<T>(
 ): Promise<Attempt<T> | undefined> {
   const { outcome, ...at } = await inTurn(client, proofCall, () => attempt(client, proofCall, () => {}, sent.token));
   if (outcome.kind === 'success' || outcome.kind === 'refused') return sent;
-  // A call that was refused has changed nothing: the failure of another request must not make its outcome unknown.
+  // The refused call has changed nothing. The failure of the overview must not make its outcome unknown.
   if (outcome.kind !== 'token-refused') return policy.isUnknown(outcome, call) ? sent : { outcome, ...at };
   client.uselessTokens += 1;
   if (client.uselessTokens < freshTokens) return undefined;
@@ -214,7 +215,7 @@ async function prove<T>(
 /** Sends an attempt as soon as it may be sent. */
 async function inTurn<Sent>(client: Client, call: Call, send: () => Promise<Sent>): Promise<Sent> {
   const { session, stopped, limits } = client;
-  // Takes a second in a process that starts. A hold that begins meanwhile holds its first requests, too.
+  // In a process that starts, this takes a second. A hold that begins meanwhile holds its first requests, too.
   await client.http.open();
   do {
     await client.question?.catch(() => {});
@@ -226,9 +227,9 @@ async function inTurn<Sent>(client: Client, call: Call, send: () => Promise<Sent
 }
 
 /**
- * Sends the call once, sees what the response means, and reports the request.
+ * Sends the call once, classifies the response, and reports the request.
  *
- * @param free gives the slot to the next call: a success does so before it is parsed.
+ * @param free gives the slot to the next call. After a success, it is called before the response is parsed.
  */
 async function attempt<T>(
   client: Client,
@@ -244,7 +245,7 @@ async function attempt<T>(
   const response = reply.kind === 'response' ? reply : undefined;
   if (free && response && response.status < 300 && !response.isStored) {
     free();
-    // A turn of the event loop parses one page, so that requests go out between two: 800 pages in 6.6 s instead of 7.8 s.
+    // A turn of the event loop parses one page, so requests go out between pages: 800 pages in 6.6 s, not 7.8 s.
     if (response.bytes.length > 10_000) client.lastTurn = client.lastTurn.then(() => setImmediate());
     await client.lastTurn;
   }
@@ -285,9 +286,9 @@ async function waitAfter(client: Client, call: Call, failure: policy.Failure, sp
 }
 
 /**
- * Whether all requests wait, and not only this one. A first 429 of a call is believed: the service may count some kinds of
- * requests apart. Another one of the same call, and a failure that asks to wait, may be about one record: then all wait if the
- * service asks the same of the overview. A request for a token is about no record.
+ * Whether all requests wait, and not only this one. The first 429 of a call concerns all: the service may count some
+ * kinds of requests apart. A further 429 of the same call, or a failure that asks to wait, may be about one record: all
+ * wait only if the overview gets the same. A request for a token is about no record.
  */
 async function isAskedOfAll(
   client: Client,
@@ -319,7 +320,7 @@ async function isAskedOfAll(
   return client.question;
 }
 
-/** During an outage hundreds of requests are sent again and again: of each level the log has one line a minute. */
+/** During an outage, hundreds of requests are repeated. The log has one line a minute for each level. */
 function onceAMinute({ saidMs }: Client, level: 'info' | 'warn'): 'debug' | 'info' | 'warn' {
   if (performance.now() - saidMs[level] < 60_000) return 'debug';
   saidMs[level] = performance.now();

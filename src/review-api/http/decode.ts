@@ -7,7 +7,7 @@ import { readShape, record, type Shape, ShapeError, text } from './shape.ts';
 
 const unzip = promisify(zlib.unzip);
 const unzstd = promisify(zlib.zstdDecompress);
-/** Nothing at the beginning of such a body says how it is compressed. `deflate`: without the two bytes of zlib. */
+/** The first bytes of these bodies do not show the compression. `deflate`: without the two bytes of zlib. */
 const namedOnly = { br: promisify(zlib.brotliDecompress), deflate: promisify(zlib.inflateRaw) };
 
 /**
@@ -23,8 +23,8 @@ export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers']
 }
 
 /**
- * The first bytes say whether a body is compressed by gzip, zlib or zstd: the header may be missing, or left from a body that
- * a proxy has decoded already.
+ * Decodes gzip, zlib and zstd by the first bytes of the body: the header may be missing, or still there although a
+ * proxy has decoded the body.
  */
 async function decoded(bytes: Buffer, name: string, options: { maxOutputLength: number }): Promise<Buffer> {
   const start = bytes.length > 1 ? bytes.readUInt16BE() : 0;
@@ -40,27 +40,27 @@ async function decoded(bytes: Buffer, name: string, options: { maxOutputLength: 
 /** Whether the body begins with JSON, or is empty. */
 const startsJson = (bytes: Buffer): boolean => /^\s*(?:[[{]|$)/.test(bytes.toString('latin1', 0, 1000));
 
-/** Whether PHP says, outside of the texts of a record, that a program broke off. */
+/** Whether PHP reports, outside the texts of a record, that a program broke off. */
 const brokeOff = (body: string): boolean =>
   /\b(?:fatal|parse) error\b/i.test(body.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/gs, ''));
 
 /** The beginning of a record, or of a list of records, in other text: on a line of its own, or behind a tag. */
 const beginning = /(?<=[\n>\xbf][ \t]*)(?:\{\s*["}]|\[\s*[{\]])/g;
 
-/** How many bytes are looked through for it, and how many brackets are tried. */
+/** The maximum of bytes to search for a beginning, and of brackets to try. */
 const mostText = 20_000;
 const mostBeginnings = 50;
-/** How a web page begins, or JSON within one. */
+/** The start of a web page, or of JSON within one. */
 const webPage = /<(?:!doctype|html|head|body|script)\b/i;
 
 /**
- * The JSON between other text, such as warnings of PHP. Undefined if there is no other text, or if it is a part of JSON, or of
- * a web page, or has JSON behind the first, or says that the program broke off.
+ * The JSON between other text, such as warnings of PHP. Undefined if there is no other text, or if the text is part of
+ * JSON or of a web page, has a second JSON value, or says that the program broke off.
  */
 export function jsonBesideText(bytes: Buffer): { json: Buffer; text: string } | undefined {
   const isFirst = startsJson(bytes);
   if (isFirst && /[\]}]\s*$/.test(bytes.toString('latin1', Math.max(0, bytes.length - 100)))) return undefined;
-  // One character a byte, so that an index is one of bytes.
+  // One character for each byte, so that indexes count bytes.
   const body = bytes.toString('latin1');
   const found = body.slice(0, mostText).matchAll(beginning);
   for (const { index } of isFirst ? [{ index: 0 }] : [...found].slice(0, mostBeginnings)) {
@@ -89,14 +89,14 @@ function endOfJson(text: string, from: number): number {
 /**
  * The body as JSON. The message of the parser quotes the body, so it is dropped.
  *
- * @throws ShapeError if the body is no JSON, or not in UTF-8: decoding would change the text silently.
+ * @throws ShapeError if the body is not JSON, or not in UTF-8: decoding would change the text silently.
  */
 export function parseJson(response: HttpResponse): unknown {
   if (!isUtf8(response.bytes)) throw new ShapeError('expected JSON in UTF-8, got other bytes');
   return parseAnyJson(response);
 }
 
-/** As `parseJson`, with U+FFFD for bytes that are not UTF-8: for callers that keep the bytes and check each record. */
+/** `parseJson` with U+FFFD for bytes that are not UTF-8, for callers that keep the bytes and check each record. */
 export function parseAnyJson(response: HttpResponse): unknown {
   const body = response.bytes.toString();
   const json = parsedJson(body);
@@ -105,7 +105,7 @@ export function parseAnyJson(response: HttpResponse): unknown {
   throw new ShapeError(`expected JSON, got ${found} with status ${response.status}`);
 }
 
-/** Reads the body in a shape. @param onBody gets the record as it came. */
+/** Reads the body in a shape. @param onBody gets the unchanged record. */
 export const reading =
   <T>(shape: Shape<T>, onBody?: (body: unknown) => void) =>
   (response: HttpResponse): T => {
@@ -120,10 +120,10 @@ export const isMissingStatus = (status: number | undefined): boolean => status =
 
 export const isPage = (bytes: Buffer): boolean => bytes.toString('utf8', 0, 1000).trimStart().startsWith('<');
 
-/** Fields by which an error speaks. An object with an id and any other field is a record, whatever else it says. */
+/** Fields of an error. An object with an id and any field not listed here is a record. */
 const errorFields: readonly string[] = ['id', 'error', 'errors', 'success', 'message', 'msg', 'detail', 'details'];
 
-/** Whether the body is an error, and not a record: some services send errors with status 200. */
+/** Whether the body is an error and not a record: some services send errors with status 200. */
 export function isError(bytes: Buffer): boolean {
   // A record is larger, and is not parsed for this.
   if (bytes.length > 4000) return false;
@@ -149,20 +149,20 @@ export function ignoreBody({ status, bytes }: HttpResponse): void {
   if (brokeOff(bytes.toString())) throw new ShapeError(`expected no error, got a fatal one with status ${status}`);
 }
 
-/** As `ignoreBody`. @returns whether the service had the record. */
+/** `ignoreBody` for a deletion. @returns whether the service had the record. */
 export function wasThere(response: HttpResponse): boolean {
   ignoreBody(response);
   return !isMissingStatus(response.status);
 }
 
-/** The record that was requested by its id. A proxy that mixes up responses must not pass off another one. */
+/** Checks that the record has the requested id: a proxy may mix up responses. */
 export function withSameId<Item extends { id: number }>(item: Item, ours: number): Item {
   if (item.id !== ours) throw new ShapeError(`expected the record with this id, got another one (${item.id})`);
   return item;
 }
 
 /**
- * The token, and when it is renewed. The spec gives tokens no lifetime. If the response has `expires_in` (seconds),
+ * Reads the token, and when to renew it. The spec gives tokens no lifetime. If the response has `expires_in` (seconds),
  * the token is renewed at 90 % of it. A lifetime of decades, such as 2^63 - 1 seconds, counts as unknown.
  */
 export function readToken(response: HttpResponse): { token: string; renewAtMs: number } {

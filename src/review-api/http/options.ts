@@ -9,7 +9,7 @@ export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFuncti
 /** A wait that stops requests. `untilMs` is milliseconds since 1970. */
 export type Wait = { untilMs: number; reason: string };
 
-/** One request that ended. `status` is undefined if there was no response; `durationMs` has no waits in it. */
+/** One request that ended. `status` is undefined if there was no response. `durationMs` excludes waits. */
 export type RequestFacts = { method: string; path: string; status: number | undefined; durationMs: number };
 
 /** Counts since the client was opened. `oldestMs`: how long a cache had kept the oldest response. */
@@ -22,21 +22,21 @@ export type ReviewApiOptions = {
   clientSecret: string;
   /** Requests in flight; default 8. */
   concurrency?: number | undefined;
-  /** Called before each request; resolves when it may be sent. `openRateLimit` makes one. Default: no ceiling. */
+  /** Called before each request; resolves when it may be sent. Made by `openRateLimit`. Default: no ceiling. */
   acquire?: ((signal?: AbortSignal) => Promise<void>) | undefined;
   /** Keeps token and holds. Default: in memory, for this client alone. */
   session?: SessionStore | undefined;
   /** Default: silent. */
   log?: ClientLog | undefined;
-  /** How long the head of a response, and then its body, may take, in milliseconds; default 60 s. To connect: 10 s. */
+  /** Limit for the head of a response, and again for its body, in milliseconds; default 60 s. To connect: 10 s. */
   timeoutMs?: number | undefined;
-  /** The largest body of a response, decoded, in bytes; default 8 MiB. A larger one is a `MalformedResponseError`. */
+  /** The largest decoded body of a response in bytes; default 8 MiB. A larger body is a `MalformedResponseError`. */
   maxBodyBytes?: number | undefined;
   /** Default: 14 attempts and two minutes for one request, then an error. */
   retry?: Partial<RetryLimits> | undefined;
   /** Called for each wait, with its reason and its end in milliseconds since 1970. */
   onWait?: ((wait: Wait) => void) | undefined;
-  /** Called with the records of lists of reviews, and of details of reviews and orders, as they came. */
+  /** Called with the unchanged records of lists of reviews, and of details of reviews and orders. */
   onRecords?:
     | ((kind: 'review' | 'review_detail' | 'order' | 'sub_order', records: readonly unknown[]) => void)
     | undefined;

@@ -9,15 +9,15 @@ import type { Reply } from './send.ts';
 import { ShapeError } from './shape.ts';
 
 /**
- * A list that a cache has kept for longer is refused: it proves only the state of that time, and a backfill or `verify`
- * would end as if it had read the hours since. The next sync reads what a younger list may lack, by its overlap of an hour.
+ * A list that a cache has kept for longer is refused. It proves only the state of that time, and a backfill or `verify`
+ * would end as if it had read later hours. The next sync reads what a younger list may lack: it overlaps by an hour.
  */
 const oldestOfUseMs = 3_600_000;
 
-/** A refused token, also in the statuses that some frameworks have for a session that ended. */
+/** Statuses of a refused token, with those that some frameworks send for an ended session. */
 const tokenStatuses: readonly number[] = [401, 419, 440, 498];
 
-/** How the text of another status names the token or the credentials, and not the record. */
+/** The text of another status that is about the token or the credentials, and not about the record. */
 const oauthError = /\b(?:invalid_token|(?:invalid|unauthorized)_client|token\b.{0,9}\bexpired)\b/i;
 const namesToken = new Map([
   [200, oauthError],
@@ -26,10 +26,10 @@ const namesToken = new Map([
   [403, /token|\bsession\b.*\bexpired\b/i],
 ]);
 
-/** Statuses of an update or a deletion that was carried out (docs/interface.md, "Errors"); the last two are deletions. */
+/** Statuses of a completed update or deletion (docs/interface.md, "Errors"). The last two are deletions. */
 const doneStatuses: readonly number[] = [200, 201, 204, 404, 410];
 
-/** What the result of a request means. `warning`: masked text beside the JSON. */
+/** The outcome of a request. `warning`: masked text around the JSON. */
 export type Outcome<T> = { kind: 'success'; status: number; value: T; warning?: string | undefined } | Failure;
 
 /** Classifies by status and shape (docs/service-facts.md): the spec describes neither statuses of errors nor their bodies. */
@@ -37,11 +37,11 @@ export function outcomeOf<T>(
   reply: Reply,
   call: Call,
   read: (response: HttpResponse) => T,
-  /** They must not appear in an error. */
+  /** Values that must not appear in an error. */
   secrets: readonly (string | undefined)[],
   now: () => number,
 ): Outcome<T> {
-  // Only called if there is an error: the private values cost as much as encoding a request.
+  // Called only for an error: collecting the private values costs as much as encoding a request.
   const shown = (text: string) => errorText(text, [...secrets, ...privateValues(call)]);
   if (reply.kind === 'no-response') return connectionFailure(reply.cause, shown);
   const { status, headers, ageMs, isStored, incomplete } = reply;
@@ -59,7 +59,7 @@ export function outcomeOf<T>(
   if (isSuccess && (isMissing || !isError(bytes))) {
     try {
       const value = read({ ...reply, bytes });
-      // For 202 and others the service may carry the request out later, or never.
+      // With 202 and other statuses, the service may carry the request out later, or never.
       if (call.method !== 'GET' && call.method !== 'POST' && !doneStatuses.includes(status))
         return { kind: 'not-confirmed', status, detail: `expected status 200, 201 or 204, got ${status}` };
       return { kind: 'success', status, value, warning: beside && shown(beside.text) };
@@ -71,7 +71,7 @@ export function outcomeOf<T>(
     }
   }
 
-  // A redirect is never followed, since that would send the token elsewhere. Its target is shown without the query.
+  // A redirect is never followed, because that would send the token elsewhere. Its target is shown without the query.
   const isRedirect = status >= 300 && status < 400;
   const target = isRedirect ? headers.location?.split(/[?#]/)[0] : undefined;
   const detail = shown(target === undefined ? bytes.toString() : `redirected to ${target}`);
@@ -83,8 +83,8 @@ export function outcomeOf<T>(
   if (tokenStatuses.includes(status) || namesToken.get(status)?.test(words))
     return { kind: 'token-refused', ...failure };
   if (isSuccess) return malformed(status, `expected no error, got one with status ${status}`, detail);
-  // A redirect, to a maintenance page for example, or a 304 of a cache, says nothing about this record. If the request for a
-  // token is redirected, the address is wrong.
+  // A redirect, for example to a maintenance page, or a 304 of a cache says nothing about this record. If the token
+  // request is redirected, the address is wrong.
   const isFailed = status >= 500 || status === 408 || (isRedirect && call.path !== tokenPath);
   return { kind: isFailed ? 'failed' : 'refused', ...failure };
 }
@@ -95,7 +95,7 @@ const malformed = (status: number, what: string, quoted: string | undefined): Fa
   detail: (quoted === undefined ? what : `${what}; ${quoted}`).slice(0, maxLength),
 });
 
-/** Codes for a certificate that is not valid, or a server without TLS although https is configured. */
+/** Codes for an invalid certificate, or a server without TLS although https is configured. */
 const untrusted = /^(CERT_|ERR_TLS_CERT|ERR_SSL_(WRONG_VERSION|PACKET_LENGTH)|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** Only code and message of a connection error are shown: its other fields could hold the request. */
@@ -111,7 +111,7 @@ function connectionFailure(cause: unknown, shown: (text: string) => string | und
   return { kind: isUnsent ? 'unsent' : 'lost', ...failure };
 }
 
-/** Values about a customer that were sent: an error text that quotes them must not show them. */
+/** Sent values about a customer. If an error text quotes them, they are masked. */
 const privateValues = ({ params = {}, privateParams = [] }: Call): string[] =>
   privateParams.flatMap((name) => {
     const text = params[name];
@@ -120,12 +120,12 @@ const privateValues = ({ params = {}, privateParams = [] }: Call): string[] =>
   });
 
 const maxLength = 300;
-/** Some patterns below take time by the square of the length. */
+/** Some patterns below take quadratic time. */
 const maxErrorText = 4000;
 
 /**
- * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters; undefined
- * if there is none. `secrets` are masked whatever they look like: the token, and what was sent about the customer.
+ * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters;
+ * undefined if there is none. `secrets` are always masked: the token, and values that were sent about the customer.
  */
 export function errorText(body: string, secrets: readonly (string | undefined)[] = []): string | undefined {
   const text = mask(textOf(body.slice(0, maxErrorText)), secrets);

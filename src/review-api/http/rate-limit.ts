@@ -2,8 +2,8 @@ import pLimit from 'p-limit';
 import { sleep, withTimeout } from '../../base/timeout.ts';
 
 /**
- * The place of the next request's slot. All processes with the same store share the ceiling. `postgres`: a pg pool, with
- * an existing table (key varchar(255) primary key, points integer not null default 0, expire bigint).
+ * Where the next slot is stored. All processes with the same store share the ceiling. `postgres`: a pg pool, with an
+ * existing table (key varchar(255) primary key, points integer not null default 0, expire bigint).
  */
 export type RateLimitStore = { postgres: object; schema: string; table: string } | 'memory';
 
@@ -11,16 +11,16 @@ export type RateLimitOptions = {
   /** The rate of all processes that share the store. May be a fraction: 0.5 is one request in two seconds. */
   requestsPerSecond: number;
   store: RateLimitStore;
-  /** Called when the store does not respond. Until it does, this process keeps the ceiling alone. */
+  /** Called when the store does not respond. Until it does, this process alone keeps the ceiling. */
   onStoreError?: ((error: unknown) => void) | undefined;
 };
 
 const storeTimeoutMs = 5_000;
 
 /**
- * Opens a ceiling of requests per second, for `openReviewApi` as `acquire`: it resolves when one more request may start.
- * Requests get slots of equal length, one after the other, those of one process in their order. One slot makes up for a
- * timer that fired late; a pause is not made up for, so no burst follows it.
+ * Opens a ceiling of requests per second, for `openReviewApi` as `acquire`: it resolves when one more request may
+ * start. Requests get slots of equal length, one after the other. Requests of one process keep their order. One slot
+ * compensates for a late timer. A pause is not compensated, so no burst follows it.
  *
  * @throws TypeError for a number that is not above 0.
  * @example const acquire = openRateLimit({ requestsPerSecond: 20, store: 'memory' });
@@ -50,8 +50,8 @@ export function openRateLimit({ requestsPerSecond, store, onStoreError }: RateLi
 }
 
 /**
- * Takes the next slot of the table's row, whose `expire` is the slot after it, in microseconds since 1970 by the clock of
- * the server. A row further ahead than all processes together could bring it was written by a clock that was wrong.
+ * Takes the next slot of the table's row. Its `expire` is then the slot after, in microseconds since 1970 by the
+ * server's clock. If the row is further ahead than all processes together could move it, a wrong clock wrote it.
  */
 async function sharedWaitMs(store: Exclude<RateLimitStore, 'memory'>, slotMs: number): Promise<number | undefined> {
   const quoted = [store.schema, store.table].map((name) => `"${name.replaceAll('"', '""')}"`).join('.');

@@ -5,14 +5,14 @@ import { isMissingStatus } from './decode.ts';
 import { longestHoldMs } from './session.ts';
 
 /**
- * How an attempt fails, and what follows. `attempts`: at most so many in all, fewer than `retry` allows. `mayBeDone`: the
- * service may have carried the request out, so a creation is not sent again.
+ * How an attempt fails, and what follows. `attempts`: the maximum in all, if lower than that of `retry`. `mayBeDone`:
+ * the service may have carried the request out, so a creation is not sent again.
  */
 const kinds = {
   /** 4xx. */
   refused: { attempts: 1, mayBeDone: false },
   'token-refused': { attempts: 1, mayBeDone: false },
-  /** No connection was made, and none will be: an invalid certificate, or no TLS at this port. */
+  /** No connection is possible: an invalid certificate, or no TLS at this port. */
   untrusted: { attempts: 1, mayBeDone: false },
   /** No connection was made: nothing was sent. */
   unsent: { attempts: Number.POSITIVE_INFINITY, mayBeDone: false },
@@ -22,9 +22,9 @@ const kinds = {
   lost: { attempts: Number.POSITIVE_INFINITY, mayBeDone: true },
   /** 5xx, 408 or a redirect. */
   failed: { attempts: Number.POSITIVE_INFINITY, mayBeDone: true },
-  /** A success by its status, with a body that is not what the request returns. */
+  /** A success status, with a body that does not fit the request. */
   malformed: { attempts: 4, mayBeDone: true },
-  /** 202 and others: the service may carry the request out later. Another attempt would say no more. */
+  /** 202 and others: the service may carry the request out later. Another attempt would show no more. */
   'not-confirmed': { attempts: 1, mayBeDone: true },
 };
 
@@ -43,9 +43,9 @@ export type RetryLimits = {
   /** Backoff: a random wait up to `baseDelayMs × 2^(attempt − 1)`, at most `maxDelayMs`. */
   baseDelayMs: number;
   maxDelayMs: number;
-  /** The longest hold that a call waits for, in milliseconds. If one ends later, the call ends at once with a `LimitedError`. */
+  /** The longest hold to wait for, in milliseconds. A longer hold ends the call at once with a `LimitedError`. */
   maxRetryAfterMs: number;
-  /** `giveUpAfterMs` of calls that have none of their own. */
+  /** The default `giveUpAfterMs` of a call. */
   giveUpAfterMs: number;
 };
 
@@ -58,18 +58,18 @@ export const limitsOf = ({
   giveUpAfterMs = 120_000,
 }: Partial<RetryLimits> = {}): RetryLimits => ({ attempts, baseDelayMs, maxDelayMs, maxRetryAfterMs, giveUpAfterMs });
 
-/** Whether the service may have carried the request out, or will do so, and sending it again could do it twice. */
+/** Whether the service may have carried the request out, or may do so later, so that repeating it could do it twice. */
 export const isUnknown = ({ kind }: Failure, { repeatable = true }: Pick<Call, 'repeatable'>): boolean =>
   kinds[kind].mayBeDone && (!repeatable || kind === 'not-confirmed');
 
-/** Whether another attempt would lead nowhere, or do harm. */
+/** Whether another attempt would be useless or harmful. */
 export const isFinal = (failure: Failure, call: Pick<Call, 'repeatable'>): boolean =>
   kinds[failure.kind].attempts === 1 || isUnknown(failure, call);
 
-/** Attempts in all of a call that fails so. */
+/** The most attempts of a call with this failure. */
 export const mostAttempts = ({ kind }: Failure, limits: RetryLimits) => Math.min(kinds[kind].attempts, limits.attempts);
 
-/** Whether the service asks to wait: by a 429, or by another failure that says how long. */
+/** Whether the service asks to wait: a 429, or another failure with a wait. */
 export const asksToWait = ({ kind, retryAfterMs }: Failure): boolean =>
   kind === 'limited' || (kind === 'failed' && retryAfterMs !== undefined);
 
@@ -77,7 +77,7 @@ export const asksToWait = ({ kind, retryAfterMs }: Failure): boolean =>
 export const backoffOf = (number: number, random: number, { baseDelayMs, maxDelayMs }: RetryLimits): number =>
   Math.round(random * Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(number - 1, 30)));
 
-/** How long one request waits alone, in milliseconds: as long as the service says, and the backoff. Undefined: it ends. */
+/** How long one request waits alone, in milliseconds: the service's wait plus the backoff. Undefined: the call ends. */
 export function ownWait(
   { retryAfterMs = 0 }: Failure,
   backoffMs: number,
@@ -90,12 +90,12 @@ export function ownWait(
 }
 
 /**
- * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date; if a proxy has added
- * its own, the longest wait counts. Undefined if the header is absent or unreadable. `nowMs` should be the service's own
- * clock if its `Date` header is known.
+ * The wait that a `Retry-After` header asks for, in milliseconds. The header holds seconds or a date; if a proxy has
+ * added another wait, the longest counts. Undefined if the header is absent or unreadable. `nowMs` should be the
+ * service's own clock if its `Date` header is known.
  */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  // A date has a comma of its own, behind the name of its day.
+  // A date also has a comma, after the name of its day.
   const waits = (header?.match(/\s*[A-Za-z]{3,9},[^,]*|[^,]+/g) ?? []).flatMap((part) => {
     const value = part.trim();
     const seconds = /^\d{1,9}(\.\d+)?$/.test(value) ? Number(value) : Number.NaN;
@@ -121,7 +121,7 @@ export function errorOf(call: Call, failure: Failure, attempts: number): errors.
   return new errors.UnavailableError({ ...at, hint }, kind !== 'untrusted', kind === 'untrusted' || kind === 'unsent');
 }
 
-/** Some responses are not about the credentials: there is no such path, or it redirects. */
+/** The hint for responses that are not about the credentials: the path does not exist, or redirects. */
 function tokenHint({ status = 0, detail = '' }: Failure): string | undefined {
   const isWrongAddress = status === 404 || status === 405 || (status >= 300 && status < 400);
   if (isWrongAddress) return 'check http or https in the base address, and that /oauth/token and /v1 follow it';

@@ -10,16 +10,17 @@ export type Reply =
   | { kind: 'no-response'; cause: unknown };
 
 /**
- * Opens the connections to the service. `send` sends one request and reads its response within the limits of time and
- * size, and says how long it took. An abort is a lost response.
+ * Opens the connections to the service. `send` sends one request, reads its response within the limits of time and
+ * size, and measures its duration. An abort is a lost response.
  *
- * @throws TypeError for a base address that is not valid.
+ * @throws TypeError for an invalid base address.
  */
 export function openSend(settings: Settings) {
   const { origin, pathPrefix } = baseOf(settings.baseUrl);
   const { signal } = settings;
   let pool: Promise<Pool> | undefined;
   let closed: Promise<void> | undefined;
+  // One listener for the signal: a listener for each request takes a tenth of the processor time of a push.
   const end = () => void pool?.then((opened) => opened.destroy(signal.reason));
   async function open(): Promise<Pool> {
     if (!pool) signal.addEventListener('abort', end, { once: true });
@@ -42,11 +43,11 @@ export function openSend(settings: Settings) {
   };
 }
 
-/** Loads undici with the first request: commands that send none, such as `status`, start without its 109 modules. */
+/** Loads undici with the first request: commands without requests, such as `status`, start without its 109 modules. */
 async function openPool(origin: string, { concurrency, maxBodyBytes }: Settings): Promise<Pool> {
   const { Pool } = await import('undici');
-  // One to spare for four requests at a time: undici lets a connection rest for a turn of the event loop after a response,
-  // and the next request would wait for that. No more, because a server may give each open connection a worker of its own.
+  // One spare connection for four requests: after a response, undici rests a connection for a turn of the event loop,
+  // and the next request would wait. No more, because a server may use one worker for each open connection.
   const connections = concurrency + Math.floor(concurrency / 4);
   return new Pool(origin, { connections, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
 }
@@ -63,12 +64,17 @@ async function readWhole(pool: Pool, request: Request, settings: Settings): Prom
     return { kind: 'response', ...head, bytes: await decodeBody(raw, head.headers, maxBodyBytes) };
   } catch (cause) {
     if (!head) return { kind: 'no-response', cause };
-    // The status still counts when the body of an error response is lost.
+    // If the body of an error response is lost, the status still counts.
     return { kind: 'response', ...head, bytes: Buffer.alloc(0), incomplete: incompleteBy(cause, maxBodyBytes) };
   }
 }
 
-/** Sends the request, and reads the body of its response. @param onHead called before the body comes. */
+/**
+ * Sends the request, and reads the body of its response, with a handler of undici: a stream for each response takes another
+ * tenth of the processor time of a push.
+ *
+ * @param onHead called before the body comes.
+ */
 function exchange(
   pool: Pool,
   request: Request,
@@ -104,18 +110,18 @@ function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'm
   return { kind: 'lost', detail: `the body is not whole (${message})` };
 }
 
-/** A cache may keep what it has just asked for while it answers: this is no state of another moment. */
+/** A cache may store a response while it forwards it. Such a response is current. */
 const storedForLongMs = 60_000;
 
 /** The headers of Squid, Varnish and CloudFront, nginx, LiteSpeed and Cloudflare. */
 const cacheHeaders = ['x-cache', 'x-cache-status', 'x-proxy-cache', 'x-litespeed-cache', 'cf-cache-status'];
 
-/** How these headers say that a cache answered. A hit that was refreshed comes from the service. */
+/** Values of these headers for a response from a cache. A refreshed hit comes from the service. */
 const servedByCache = /(?:\b|(?<!refresh)_)(?:hit|stale|updating)\b/i;
 
-/** A response that a cache served shows what was so when the cache stored it. If several say an age, the highest counts. */
+/** A response from a cache shows the state when the cache stored it. If there are several ages, the highest counts. */
 function headOf(status: number, raw: RawHeaders, requestedAtMs: number): Head {
-  // A header that comes twice is one list (RFC 9110, 5.2).
+  // A repeated header is one list (RFC 9110, 5.2).
   const headers = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, value?.toString()]));
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
   const isHit = servedByCache.test(cacheHeaders.map((name) => headers[name]).join(' '));
@@ -146,8 +152,8 @@ function requestOf({ method, path, params }: Call, token: string | undefined, pa
 
 /**
  * Parameters as form or query text: arrays as repeated `name[]`, arrays of objects as `name[][field]`
- * (docs/interface.md, "Reviews"). A parser of `name[][field]` begins a new item at the first repeated field, so all items
- * must begin with the same field. A space is `%20`, which queries and forms both read; not every server reads `+`.
+ * (docs/interface.md, "Reviews"). A parser of `name[][field]` begins a new item at the first repeated field, so all
+ * items must begin with the same field. A space is `%20`, which works in queries and forms. Not every server reads `+`.
  */
 export function encodeParams(params: Params): string {
   const pairs = new URLSearchParams();

@@ -2,29 +2,29 @@ import { sleep } from '../../base/timeout.ts';
 import { LimitedError } from '../review-api-errors.ts';
 import type { Call } from './call.ts';
 
-/** What the service grants one client id, for all processes that share it. Times are milliseconds since 1970. */
+/** The token and holds of one client id. All its processes share them. Times are milliseconds since 1970. */
 export type Session = {
   token?: string;
-  /** When the token is renewed ahead of its end. */
+  /** When to renew the token, before it ends. */
   renewAtMs?: number;
-  /** When the service refused a token that it had accepted: at most the last hundred of an hour. */
+  /** Times at which the service refused a token that it had accepted: at most the last hundred of an hour. */
   refusedAtMs?: readonly number[];
-  /** No request is sent before. */
+  /** No request is sent before this time. */
   heldUntilMs?: number;
-  /** `limited`: the service responded with a 429. `failed`: with another failure that names a wait. */
+  /** `limited`: the service responded with a 429. `failed`: it responded with another failure that names a wait. */
   heldReason?: string;
 };
 
-/** Where a session is kept. With a store of their own, such as a table, processes share one token and one hold. */
+/** Where a session is kept. With a common store, such as a table, processes share one token and one hold. */
 export type SessionStore = {
   get(): Promise<Session | undefined>;
   /** Changes these fields; the others stay. */
   set(changed: Session): Promise<void>;
-  /** Runs `work` while no other process does. Without it two processes may each obtain a token. */
+  /** Runs `work` while no other process does. Without `alone`, two processes may each obtain a token. */
   alone?<T>(work: (store: Pick<SessionStore, 'get' | 'set'>) => Promise<T>): Promise<T>;
 };
 
-/** `isOurs`: this process obtained it. `uses`: requests of this process with it, without those for which it was refused. */
+/** `isOurs`: this process obtained it. `uses`: requests of this process for which the token was accepted. */
 export type Token = {
   readonly value: string;
   readonly renewAtMs: number;
@@ -36,22 +36,22 @@ export type Token = {
 /** `onWait` is called when all requests have to wait. */
 type SessionDeps = { stopped: AbortSignal; now: () => number; onWait: (forMs: number, reason: string) => void };
 
-/** How often the store is asked for what other processes have changed, in milliseconds. */
+/** How often to read the changes of other processes from the store, in milliseconds. */
 const lookEveryMs = 250;
 const hourMs = 3_600_000;
 /** A longer `Retry-After` counts as this long. */
 export const longestHoldMs = 24 * hourMs;
-/** A token with fewer uses was probably revoked by another program that does the same: each would revoke the other's. */
+/** If a token had fewer uses, another program probably revoked it, and each program revokes the other's tokens. */
 const fewUses = 3;
-/** The longest wait before another token is obtained: after a token that served some requests, and after one without any. */
+/** The longest wait before another token is obtained, after a token with some uses, and after a token without any. */
 const longestBackoffMs = 1_000;
 const longestUselessBackoffMs = 60_000;
 
 export type OpenSession = ReturnType<typeof openSession>;
 
 /**
- * The session of one process: a copy of what the store has, and what this process alone knows. Moments are on the
- * monotonic clock: a wall clock that is set back must not hold the requests.
+ * The session of one process: a copy of the store, and what only this process knows. Instants are on the monotonic
+ * clock: if the wall clock is set back, requests must not be held.
  */
 export function openSession(store: SessionStore | undefined, deps: SessionDeps) {
   const never = Number.NEGATIVE_INFINITY;
@@ -60,20 +60,20 @@ export function openSession(store: SessionStore | undefined, deps: SessionDeps) 
   return {
     ...deps,
     store: store ?? (inMemory as SessionStore),
-    /** Whether other processes may change what the store has. */
+    /** Whether other processes may change the store. */
     isShared: store !== undefined,
     token: undefined as Token | undefined,
-    /** How many tokens in a row had fewer than `fewUses` uses. */
+    /** The number of tokens in a row with fewer than `fewUses` uses. */
     shortLived: 0,
     heldUntilMs: never,
     lookedAtMs: never,
     looking: undefined as Promise<void> | undefined,
-    /** How many changes have begun or ended: what is read meanwhile may be out of date. */
+    /** The number of changes begun or ended. A read during a change may be out of date. */
     changes: 0,
   };
 }
 
-/** Takes over what other processes have changed. If the store fails, this process goes on with what it knows. */
+/** Takes over the changes of other processes. If the store fails, this process goes on with what it knows. */
 export async function look(session: OpenSession): Promise<void> {
   const nowMs = performance.now();
   if (session.isShared && !session.looking && nowMs - session.lookedAtMs >= lookEveryMs) {
@@ -88,7 +88,7 @@ export async function look(session: OpenSession): Promise<void> {
   await session.looking;
 }
 
-/** Changes the session by what the store has, while no other process does. */
+/** Changes the session, with the store's state, while no other process does. */
 async function change(
   session: OpenSession,
   decide: (found: Session) => Promise<Session | undefined> | Session | undefined,
@@ -110,23 +110,23 @@ async function change(
 
 function takeOver(session: OpenSession, found: Session): void {
   const { token: value, heldUntilMs = 0, heldReason } = found;
-  // JSON has no Infinity: a store that keeps JSON gives back null.
+  // JSON has no Infinity: a store that keeps JSON returns null.
   const renewAtMs = found.renewAtMs ?? Number.POSITIVE_INFINITY;
   if (value !== undefined && value !== session.token?.value && session.now() < renewAtMs) {
     session.token = { value, renewAtMs, isOurs: false, isRefused: false, uses: 0 };
   }
   const nowMs = performance.now();
   const untilMs = nowMs + heldUntilMs - session.now();
-  // Each request that was in flight says the same.
+  // All requests in flight report the same hold.
   if (untilMs > Math.max(nowMs, session.heldUntilMs + 1000)) session.onWait(untilMs - nowMs, holdText(heldReason));
   session.heldUntilMs = untilMs;
 }
 
-/** The token; undefined if nobody has one, or it was refused, or is due for renewal. */
+/** The token; undefined if there is none, or it was refused, or is due for renewal. */
 export const validToken = ({ token, now }: OpenSession): Token | undefined =>
   token && !token.isRefused && now() < token.renewAtMs ? token : undefined;
 
-/** Replaces the token by that of another process, or by one from `obtain`, which no two processes call at the same time. */
+/** Replaces the token by another process's, or by a new one from `obtain`, which one process at a time calls. */
 export async function renewToken(
   session: OpenSession,
   obtain: () => Promise<Required<Pick<Session, 'token' | 'renewAtMs'>> | undefined>,
@@ -139,7 +139,7 @@ export async function renewToken(
     if (validToken(session)) return undefined;
     const got = await obtain();
     if (!got) return undefined;
-    // A token whose end is near as it comes is used until it is refused.
+    // If a new token is already near its end, it is used until it is refused.
     const renewAtMs = got.renewAtMs > now() ? got.renewAtMs : Number.POSITIVE_INFINITY;
     session.token = { value: got.token, renewAtMs, isOurs: true, isRefused: false, uses: 0 };
     const wasAccepted = before !== undefined && (before.uses > 0 || !before.isOurs);
@@ -148,7 +148,7 @@ export async function renewToken(
   });
 }
 
-/** Lets another program use its token for a while, if each revokes the other's. */
+/** If two programs revoke each other's tokens, lets the other program use its token for a while. */
 async function waitAfterToken(session: OpenSession, before: Token | undefined): Promise<void> {
   session.shortLived = before?.isOurs && before.uses < fewUses ? session.shortLived + 1 : 0;
   if (session.shortLived === 0) return;
@@ -174,7 +174,7 @@ export async function untilFree(session: OpenSession, { method, path }: Call, lo
     const leftMs = session.heldUntilMs - performance.now();
     if (leftMs <= 0) return;
     if (leftMs > longestMs) {
-      // Two clocks have been read: a millisecond more proves nothing.
+      // The time comes from two clocks, so it may be a millisecond off.
       const until = new Date(Math.ceil((session.now() + leftMs - 1) / 1000) * 1000);
       throw new LimitedError({ method, path, detail: `no request may be sent before ${until.toISOString()}` });
     }
@@ -182,7 +182,7 @@ export async function untilFree(session: OpenSession, { method, path }: Call, lo
   }
 }
 
-/** Lets no process send a request for a while. Never shortens a hold. */
+/** Stops the requests of all processes for a while. Never shortens a hold. */
 export async function hold(session: OpenSession, forMs: number, reason: string): Promise<void> {
   const held = { heldUntilMs: session.now() + Math.min(forMs, longestHoldMs), heldReason: reason };
   takeOver(session, held);

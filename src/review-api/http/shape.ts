@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { isRecord, scalarText } from '../../base/json-text.ts';
 
 /**
- * A body that is not what the request returns. Internal: the client turns it into a retry or a `MalformedResponseError`.
- * The message names the kind of value only, since the value may be a customer's data.
+ * A body that does not fit the request. Internal: the client turns it into a retry or a `MalformedResponseError`. The
+ * message names only the kind of value, because the value may be customer data.
  */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
@@ -11,7 +11,7 @@ export class ShapeError extends Error {
 
 export type JsonObject = Record<string, unknown>;
 
-/** What a record of the service looks like, and the type it is read as. */
+/** The shape of a record of the service, and the type it is read as. */
 export type Shape<T> = v.GenericSchema<unknown, T>;
 
 /** A value that `read` understands; `kind` says in an error what was expected. */
@@ -34,7 +34,7 @@ export const integer = scalar<number>('an integer', (value) => {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
 });
 
-/** The id of a new record, which later requests name. A service that failed to store it may show 0. */
+/** The id of a new record, for later requests. If the service failed to store the record, it may show 0. */
 export const newId = v.pipe(integer, v.minValue(1, 'a positive integer'));
 
 /** True or false, also as 1 or 0. */
@@ -45,33 +45,33 @@ const flag = scalar('true or false', (value) => {
 
 export const textOrNull = v.nullish(text, null);
 export const integerOrNull = v.nullish(integer, null);
-/** Null also for an empty text and the like: one value must not make a whole order unreadable. */
+/** Null also for an empty text and other values: one value must not make a whole order unreadable. */
 export const integerIfAny = v.fallback(integerOrNull, null);
-/** The id of another record; null also for 0, which a service may show for none. */
+/** The id of another record; null also for 0, which may mean none. */
 export const idIfAny = v.fallback(v.nullish(newId, null), null);
 export const flagOrNull = v.nullish(flag, null);
 
-/** A text that the service may leave out: then nobody knows what it has. */
+/** A text that the service may leave out. If it does, the value is unknown. */
 export const shownText = v.exactOptional(v.nullable(text));
 
 const anObject = v.custom<JsonObject>(isRecord, 'an object');
 
-/** An object with these fields; others are kept unchanged and stay out of the type. */
+/** An object with these fields. Other fields are kept unchanged, and are not in the type. */
 export function record<const Entries extends v.ObjectEntries>(
   entries: Entries,
 ): v.GenericSchema<unknown, v.InferOutput<v.ObjectSchema<Entries, undefined>>> {
   return v.pipe(v.unknown(), anObject, v.looseObject(entries, 'a value')) as never;
 }
 
-/** An object whose fields are not looked at. */
+/** An object with unchecked fields. */
 export const anyRecord: Shape<JsonObject> = v.pipe(v.unknown(), anObject);
 
 export const list = <T>(item: Shape<T>) => v.array(item, 'an array');
 
-/** A list whose items are not looked at. */
+/** A list with unchecked items. */
 export const anyList: Shape<unknown[]> = v.pipe(v.unknown(), v.custom<unknown[]>(Array.isArray, 'an array'));
 
-/** A list that may be null or absent: then it is empty. */
+/** A list. Null or absent: empty. */
 export const listOrNone = <T>(item: Shape<T>) => v.nullish(list(item), () => []);
 
 /** Option name to option value; empty if there are none. Services send `[]` there. */
@@ -88,7 +88,7 @@ export const options = v.nullish(
 /** An amount. Whether `cents` are hundredths or whole units depends on the currency (docs/service-facts.md). */
 export type MoneyAmount = { cents: number; currency_iso: string };
 
-/** Null if the service shows none, or writes it otherwise: one amount must not make a whole order unreadable. */
+/** Null if the service shows no amount, or in another form: one amount must not make a whole order unreadable. */
 export const moneyOrNull: Shape<MoneyAmount | null> = v.fallback(
   v.nullish(record({ cents: integer, currency_iso: text }), null),
   null,
@@ -105,7 +105,7 @@ export function readShape<T>(shape: Shape<T>, value: unknown): T {
   throw new ShapeError(`${item}expected ${issue.message}${field && ` as ${field}`}, got ${kindOf(issue.input)}`);
 }
 
-/** A number that came as text, as a number. Digits are lost beyond 2^53 - 1; beyond the largest double is Infinity. */
+/** Converts a number written as text. Digits beyond 2^53 - 1 are lost. Beyond the largest double it is Infinity. */
 const numberOf = (value: unknown) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value);
 
 function kindOf(value: unknown): string {

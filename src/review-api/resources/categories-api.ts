@@ -7,7 +7,7 @@ const path = '/v1/categories';
 
 const category = record({
   id: integer,
-  /** The shop's. */
+  /** The shop's code. */
   code: text,
   name: textOrNull,
   /** Top level is 1. */

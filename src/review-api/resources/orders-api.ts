@@ -12,7 +12,7 @@ const subOrder = s.record({
   product_id: s.idIfAny,
   product_options: v.exactOptional(v.fallback(v.union([s.options, v.undefined()]), undefined)),
   price: s.moneyOrNull,
-  /** An open set (docs/service-facts.md): pass unknown ones through. */
+  /** An open set (docs/service-facts.md): unknown values pass through. */
   status: s.shownText,
   delivery_started_at: s.shownText,
   delivered_at: s.shownText,
@@ -24,7 +24,7 @@ const subOrder = s.record({
   reviews_count: s.integerIfAny,
 });
 
-/** A sub-order in the detail of an order. If a text or the options are absent, nobody knows what the service has. */
+/** A sub-order in the detail of an order. If a text or the options are absent, their value is unknown. */
 export type SubOrder = v.InferOutput<typeof subOrder>;
 
 const orderDetail = s.record({
@@ -67,7 +67,7 @@ export type OrderBody = {
   created_at: string;
   /** Amount actually paid, as decimal text in whole units of the currency: "12.50". */
   total_price: string;
-  /** The buyer's account in the shop; without it, the buyer is no member. */
+  /** The buyer's account in the shop. Without an account, the buyer is no member. */
   user_code?: string | null | undefined;
   /** Returned as `username`. */
   user_name?: string | null | undefined;
@@ -112,7 +112,7 @@ export function ordersApi(anySend: Send, onRecords?: ReviewApiOptions['onRecords
 
 function filters({ paid_on, usernames }: OrderFilters) {
   if (paid_on !== undefined) requireCode(paid_on, 'paid_on');
-  // The service reads an empty list as all, and a comma as the end of a name.
+  // The service reads an empty list as "all", and a comma as the end of a name.
   const isMisread = (name: string) => name.trim() === '' || name.includes(',');
   if (usernames !== undefined && (usernames.length === 0 || usernames.some(isMisread)))
     throw new TypeError('expected usernames as a list of names without commas');

@@ -44,14 +44,14 @@ export function operationsById<Item extends { id: number }, Patch>(
       return send({ method: 'PATCH', path: pathOf(id), params: coded(params(patch)), ...options }, ignoreBody);
     },
 
-    /** As `update`, by PUT (docs/interface.md). The fields are part of the address, which proxies may log or refuse. */
+    /** `update` by PUT (docs/interface.md). The fields are part of the address, which proxies may log or refuse. */
     async put(id: number, patch: Patch, options: CallOptions = {}): Promise<void> {
       return send({ method: 'PUT', path: pathOf(id), params: coded(params(patch)), ...options }, ignoreBody);
     },
 
     /**
-     * Deletes the record for good, an order with its sub-orders, reviews and send records. A record that does not exist
-     * is a success.
+     * Deletes the record permanently, an order with its sub-orders, reviews and send records. If the record does not
+     * exist, that is a success.
      *
      * @returns whether the service had it.
      * @throws RefusedError if this API user may not delete it: a review that another partner created.
@@ -62,7 +62,7 @@ export function operationsById<Item extends { id: number }, Patch>(
   };
 }
 
-/** As `operationsById`, and those on one record by the shop's code, on the path of the collection. */
+/** `operationsById`, and operations on one record by the shop's code, on the path of the collection. */
 export function operationsByCode<
   Item extends { id: number; code: string | null },
   Patch,
@@ -74,9 +74,9 @@ export function operationsByCode<
   return {
     ...byId,
     /**
-     * The record that the service shows for this code of the shop. Compare its code: a service may hold two codes for one
-     * record. If the service responds with a list, the record is read by the id that the list shows; codes are compared
-     * without spaces around them and without case, as services do. A list that lacks it is a MalformedResponseError.
+     * The record that the service shows for this code of the shop. Compare its code: a service may hold two codes for
+     * one record. If the service responds with a list, the record is read by the id that the list shows; codes are
+     * compared without spaces around them and without case, as services do. Not in the list: MalformedResponseError.
      *
      * @throws NotFoundError if the service has no such record.
      */
@@ -92,7 +92,7 @@ export function operationsByCode<
       return send({ method: 'PATCH', path, params: fields, ...options }, ignoreBody);
     },
 
-    /** As `remove`, by the shop's code. */
+    /** `remove` by the shop's code. */
     async removeByCode(code: string, options: CallOptions = {}): Promise<boolean> {
       return send({ method: 'DELETE', path, params: { code: requireCode(code) }, ...options }, wasThere);
     },
@@ -156,10 +156,10 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
     list: (params = {} as Filters & Paging) => fetchPage(params),
 
     /**
-     * All pages of the list, one request each. A record that is added or deleted meanwhile shifts others between pages: the
-     * same `id` may come twice.
+     * All pages of the list, one request each. If a record is added or deleted meanwhile, others shift between pages,
+     * and the same `id` may come twice.
      *
-     * @throws MalformedResponseError if the service ignores the page parameter and has more than one page holds.
+     * @throws MalformedResponseError if the service ignores the page parameter and has more than one page.
      * @throws PageLimitError after page 30 of reviews, unless the list certainly ends there: that page is empty, or it is
      *   short and has no `Link` header. Services name page 30 as the last of any longer list (docs/service-facts.md).
      * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
@@ -183,8 +183,8 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
 }
 
 /**
- * The page number of the entry `last` of a `Link` header, or undefined if there is none. Nothing else of the header
- * is used: services send raw commas inside a target, targets without their `?`, and a `next` that points at itself
+ * The page number of the entry `last` of a `Link` header, or undefined if there is none. The rest of the header is not
+ * used: services send raw commas inside a target, targets without their `?`, and a `next` that points at itself
  * (docs/service-facts.md). So the header is never split on commas, and a target is never followed.
  */
 export function lastPage(header: string | undefined): number | undefined {
@@ -197,13 +197,13 @@ export function lastPage(header: string | undefined): number | undefined {
   return undefined;
 }
 
-/** With an empty code the request would list or delete something else: the same path serves the collection. */
+/** Rejects an empty code. The same path serves the collection, so the request would list or delete something else. */
 export function requireCode(code: unknown, what = 'code'): string {
   if (typeof code === 'string' && code.trim() !== '') return code;
   throw new TypeError(`expected a ${what} that is not empty, got ${JSON.stringify(code)}`);
 }
 
-/** The fields of a record, whose code may be left out, but not be empty. */
+/** The fields of a record. The code may be left out, but must not be empty. */
 export const coded = (params: Params): Params =>
   params.code === undefined ? params : { ...params, code: requireCode(params.code) };
 

@@ -63,7 +63,7 @@ export const review = s.record({
   images_count: s.integerOrNull,
   images: s.listOrNone(image),
   videos_count: s.integerOrNull,
-  /** Links to short videos of at most 5 seconds, valid 7 days; to be removed by the service: use `videos`. */
+  /** Links to short videos of at most 5 seconds, valid 7 days; the service will remove the field: use `videos`. */
   video_urls: s.listOrNone(s.text),
   videos: s.listOrNone(video),
   /** Helpful and not-helpful votes together. */
@@ -72,7 +72,7 @@ export const review = s.record({
   plus_likes_count: s.integerOrNull,
   /** In lists. */
   comments_count: s.integerOrNull,
-  /** Null in lists, which do not have them. The spec does not describe their fields. */
+  /** Null in lists. The spec does not describe the fields of comments. */
   comments: v.nullish(s.list(s.anyRecord), null),
   /** An open set: `brand_pc`, `sms` were seen. */
   source: s.textOrNull,

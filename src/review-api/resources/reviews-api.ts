@@ -14,8 +14,8 @@ const mostPages = 30;
 
 /**
  * The period to list: whole days (`yyyy-mm-dd`) or times (`yyyy-mm-dd hh:mm:ss`), one kind only, in the service's zone,
- * both ends included, at most 45 days. Without it the last 30 days; an end that is left out is the service's default:
- * 30 days before, the end of the request day (docs/interface.md, "Reviews").
+ * both ends included, at most 45 days. Without a period: the last 30 days. If one end is left out, the service's
+ * default applies: 30 days before, or the end of the request day (docs/interface.md, "Reviews").
  */
 export type ReviewPeriod = Bounds<'date', 'datetime'> | Bounds<'datetime', 'date'>;
 
@@ -23,7 +23,7 @@ type Bounds<Kind extends string, Other extends string> = {
   [Name in `start_${Kind}` | `end_${Kind}`]?: string | undefined;
 } & { [Name in `start_${Other}` | `end_${Other}`]?: undefined };
 
-/** Filters, all of which must match, and the order of the list (docs/interface.md, "Reviews"). */
+/** Filters and the order of the list (docs/interface.md, "Reviews"). All filters must match. */
 export type ReviewFilters = {
   /** The service's product id. */
   product_id?: number | undefined;
@@ -37,21 +37,21 @@ export type ReviewFilters = {
   score?: 0 | 1 | 2 | 3 | 4 | 5 | undefined;
   /** Photo reviews only. */
   photo?: boolean | undefined;
-  /** Whether the period is about the date of update; by default it is about the date of creation. */
+  /** Whether the period is about the date of update. Default: the date of creation. */
   date_updated_at?: boolean | undefined;
   /** Newest first; else oldest first. */
   date_order_desc?: boolean | undefined;
   tag_name?: string | undefined;
-  /** The external partner by whom it was integrated. */
+  /** The external partner that integrated the review. */
   third_party_name?: string | undefined;
   sub_brand_id?: number | undefined;
   sub_brand_code?: string | undefined;
 };
 
-/** What to list, all pages of it. */
+/** What to list, with all pages. */
 export type ReviewListAllParams = ReviewFilters & ReviewPeriod & Omit<Paging, 'page'>;
 
-/** What to list, and which page of it: up to page 30. */
+/** What to list, and which page: at most page 30. */
 export type ReviewListParams = ReviewFilters & ReviewPeriod & Paging;
 
 /**
@@ -63,7 +63,7 @@ export type ReviewPatch = {
   product_id?: number | undefined;
   /** The shop's; may be left out if `product_id` is given. */
   product_code?: string | undefined;
-  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split elsewhere. */
+  /** Option name to value. The service splits `<key>:<value>`: a colon in a name comes back split elsewhere. */
   product_options?: Readonly<Record<string, string>> | undefined;
   /** Writing time. */
   created_at?: string | undefined;
@@ -71,7 +71,7 @@ export type ReviewPatch = {
   message?: string | undefined;
   /** 1 to 5. Left out: no rating. Null removes the rating (update by id only). */
   score?: number | null | undefined;
-  /** The author's account in the shop; to be given for members. */
+  /** The author's account in the shop; required for members. */
   user_code?: string | undefined;
   user_name?: string | undefined;
   /** At most 4. The service stores them later, so the response lacks them. */
@@ -118,12 +118,12 @@ export type RawReview = { rawBody: Buffer; item: JsonObject & { id: number } };
 
 /**
  * The range of stored reviews, ISO 8601 with offset, null while there are none (docs/interface.md, "Review overview").
- * `serviceNow` is the `Date` header of the response: the service's clock, to the second. `requestedAt` is the moment whose
- * state the response shows, by the local clock: earlier than the request if a cache answered.
+ * `serviceNow` is the `Date` header of the response: the service's clock, to the second. `requestedAt` is when the
+ * response was current, by the local clock: if a cache responded, earlier than the request.
  */
 export type ReviewOverview = InferOutput<typeof overview> & { serviceNow: Date | undefined; requestedAt: Date };
 
-/** An error with status 200 must not be read as a service without reviews: both fields are there, null or not. */
+/** Both fields must be present, null or not: an error with status 200 must not count as a service without reviews. */
 const overview = record({ first_review_created_at: nullable(text), last_review_created_at: nullable(text) });
 
 /** Reviews (docs/interface.md, "Reviews"). */
@@ -134,7 +134,7 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
     ...operationsByCode<Review, ReviewPatchByCode, ReviewPatchByCode & { code: string }>(send, resource),
     ...listOperations<Review, ReviewFilters & ReviewPeriod>(send, { path, shape: review, mostPages }, filterParams),
 
-    /** As `list`, with unchecked items and the response body, for an export that accepts fields of any type. */
+    /** `list` with unchecked items and the response body, for an export that accepts fields of any type. */
     async page(filters: ReviewListAllParams, page: number, options: CallOptions = {}): Promise<RawReviewPage> {
       const params = { ...filterParams(filters), limit: filters.limit ?? 100, page };
       const found = await send({ method: 'GET', path, params, ...options }, readRawPage);
@@ -142,7 +142,7 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
       return found;
     },
 
-    /** As `get`, but only the id is checked, and the response body is returned unchanged. @throws NotFoundError */
+    /** `get` that checks only the id, and returns the unchanged response body. @throws NotFoundError */
     async getRaw(id: number, options: CallOptions = {}): Promise<RawReview> {
       const call = { method: 'GET', path: `${path}/${requireId(id)}`, isOfNow: true, ...options } as const;
       const itemOf = (response: HttpResponse) => withSameId(readShape(rawReview, parseAnyJson(response)), id);
@@ -155,7 +155,7 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
      * Creates a review, or updates the review with this code. Without a code each request adds a review, so the client
      * never repeats it after a lost response.
      *
-     * @throws UnknownOutcomeError when the response is lost; without a code only.
+     * @throws UnknownOutcomeError if the response is lost and there is no code.
      * @example await api.reviews.upsert({ code: 'R-1', product_code: 'P-7', score: 5, message: 'Fits well.' });
      */
     async upsert(body: ReviewBody, options: CallOptions = {}): Promise<Review> {
@@ -172,7 +172,7 @@ export function reviewsApi(anySend: Send, onRecords?: ReviewApiOptions['onRecord
 
 const flags = ['date_updated_at', 'date_order_desc', 'photo'] as const;
 
-/** Filters and period of a list. @throws TypeError for an empty one, by which the service would list everything. */
+/** Filters and period of a list. @throws TypeError for an empty filter: the service would list everything. */
 function filterParams({ limit: _limit, page: _page, ...filters }: ReviewListParams): Params {
   for (const [name, value] of Object.entries(filters)) {
     if (name.endsWith('_id') && value !== undefined) requireId(Number(value), name);
@@ -181,12 +181,12 @@ function filterParams({ limit: _limit, page: _page, ...filters }: ReviewListPara
   return { ...filters, ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])) } as Params;
 }
 
-/** Fields of a review as parameters. A form cannot express an empty list: the service leaves what is there. */
+/** Fields of a review as parameters. A form cannot express an empty list: the service then changes nothing. */
 const reviewParams = ({ product_options, display, options, ...fields }: ReviewPatch): Params => ({
   ...fields,
   product_options: optionPairs(product_options),
   display: display === undefined ? undefined : Number(display),
-  // A parser of the form begins a new item at the first repeated field, so the field that all items have comes first.
+  // A parser of the form starts a new item at the first repeated field, so a field that all items have comes first.
   options: options?.map(({ review_option_type_id, ...rest }) => ({ review_option_type_id, ...rest })),
 });
 

@@ -16,13 +16,13 @@ export type SubOrderBody = {
   /** Shipping invoice number. */
   invoice?: string | undefined;
   delivery_service?: string | undefined;
-  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split elsewhere. */
+  /** Option name to value. The service splits `<key>:<value>`: a colon in a name comes back split elsewhere. */
   product_options?: Readonly<Record<string, string>> | undefined;
 };
 
 /**
- * Fields to change. `null` is sent as an empty value. The spec shows no way to remove all options: `null` is sent as
- * one empty `product_options[]`, and only reading the order again shows whether the service applied it.
+ * Fields to change. `null` is sent as an empty value. The spec shows no way to remove all options. `null` is sent as
+ * one empty `product_options[]`; read the order again to see whether the service applied it.
  */
 export type SubOrderPatch = {
   [Field in keyof SubOrderBody]?: SubOrderBody[Field] | (Field extends Clearable ? null : never) | undefined;
@@ -50,7 +50,7 @@ export function subOrdersApi(anySend: Send) {
       return send(call, reading(shape));
     },
 
-    /** Changes these fields, by PUT, the only method that the interface names. @throws NotFoundError */
+    /** Changes these fields by PUT, the only method in the interface. @throws NotFoundError */
     update: async (orderId: number, subOrderId: number, patch: SubOrderPatch, options?: CallOptions): Promise<void> =>
       of(orderId).put(subOrderId, patch, options),
 
