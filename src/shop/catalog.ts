@@ -4,10 +4,10 @@ import type { RawRow } from './rows.ts';
 import { rowsByKey, rowsOf, type ShopQuery, valuesOf } from './session.ts';
 import { isUncomputable } from './shop-errors.ts';
 
-/** A row of categories.sql or user_grades.sql. `fault`: it cannot be read, and why; then `row` has only its code. */
+/** A row of categories.sql or user_grades.sql. `fault`: why it cannot be read. If set, `row` has only its code. */
 export type CatalogRow = { row: RawRow; fault?: string };
 
-/** All rows of a query whose key is `code`: in bulk, and where some row cannot be computed, by code. */
+/** All rows of a query with the key `code`: in bulk, or by code if some row cannot be computed. */
 export async function readCatalog({ read }: ShopDatabase, query: ShopQuery): Promise<CatalogRow[]> {
   const inRows = (rows: readonly RawRow[]): CatalogRow[] => rows.map((row) => ({ row }));
   try {

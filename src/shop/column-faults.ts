@@ -4,13 +4,13 @@ import type { SqlDialect } from './sql-text.ts';
 
 const postgresTexts = ['text', 'varchar', 'bpchar', 'citext', 'name'] as const;
 const postgresIntegers = ['int8', 'int4', 'int2'];
-/** Not json: a text within JSON comes with its quotes. */
+/** `json` is not listed: a text within JSON comes with its quotes. */
 const mysqlTexts = ['varchar', 'char', 'text', 'enum', 'set'] as const;
 const mysqlIntegers = ['int', 'bigint', 'mediumint', 'smallint', 'tinyint', 'year'] as const;
 
 /**
- * The types of the database that carry a kind; the first is the one to cast to. A key of whole numbers is compared as such,
- * so that its index serves.
+ * The database types that fit a kind. The first is the type to cast to. An integer key is compared as an integer, so
+ * that its index serves.
  */
 const typesOf: Readonly<Record<SqlDialect, Readonly<Record<ColumnKind, readonly [string, ...string[]]>>>> = {
   postgres: {
@@ -29,7 +29,7 @@ const typesOf: Readonly<Record<SqlDialect, Readonly<Record<ColumnKind, readonly 
     numeric: ['decimal', ...mysqlIntegers],
     integer: mysqlIntegers,
     bigint: ['bigint', ...mysqlIntegers],
-    // JSON of MariaDB is a text; a text that is not JSON is a fault of its row.
+    // MariaDB's JSON is text. If the text is not JSON, that is a fault of its row.
     jsonb: ['json', ...mysqlTexts],
   },
 };
@@ -38,7 +38,7 @@ const typesOf: Readonly<Record<SqlDialect, Readonly<Record<ColumnKind, readonly 
  * What is wrong with a query's columns, one sentence each: missing, of a wrong type, or not in the contract.
  *
  * @param found the query's columns with the names of their database types.
- * @param hasFeed whether there is a changed_orders.sql: then orders.sql needs no updated_at.
+ * @param hasFeed whether changed_orders.sql exists. If it does, orders.sql needs no updated_at.
  */
 export function columnFaults(
   query: QueryName,
@@ -75,7 +75,7 @@ export function columnFaults(
   return faults;
 }
 
-/** MySQL and MariaDB have another way to write each type: docs/connecting.md lists them. */
+/** MySQL and MariaDB write each cast in another way: docs/connecting.md lists them. */
 const castHints: Readonly<Record<SqlDialect, (column: Column, type: string) => string>> = {
   // As timestamptz, a day would be midnight in the zone of the session. Cast to a text, JSON keeps its quotes.
   postgres: ({ name, kind }, type) =>

@@ -11,10 +11,10 @@ import {
 } from './session.ts';
 import { isShopCancelled, isUncomputable } from './shop-errors.ts';
 
-/** What a run reads with one statement, and what that costs today. `purpose` goes on after "reads … to". */
+/** A statement of a run, and its cost today. `purpose` follows "reads … to". */
 export type QueryCost = ExplainedStatement & { purpose: string };
 
-/** Fewer orders than a slice: for 500, Postgres reads all of a table of 30,000 rows although an index is there. */
+/** Fewer orders than a slice: for 500, Postgres reads all of a table of 30,000 rows although it has an index. */
 const size = 200;
 
 /**
@@ -22,8 +22,8 @@ const size = 200;
  * changes of the last ten minutes, the first push, the rescan. A statement that takes longer than 30 s has no
  * `seconds`. A statement that fails on the data of a row is left out: a run then reads fewer rows at a time.
  *
- * @param sample codes of some orders of the shop, at most 200. MariaDB does not escape quotes in its plans: codes with
- *   some are left out.
+ * @param sample codes of some orders of the shop, at most 200. MariaDB does not escape quotes in its plans, so codes
+ *   with quotes are left out.
  */
 export async function explainQueries(
   { read }: ShopDatabase,
@@ -57,7 +57,7 @@ export async function explainQueries(
   await explain('find what changed in the last ten minutes', (session) =>
     orderKeys(session, feed ?? orders, { axis: 'updated', after: minutesAgo(10), size }),
   );
-  // Nearly all of the shop comes after it.
+  // Nearly all orders of the shop come after the oldest.
   const [oldest = ''] = await read((session) => sampleCodes(session, orders, 'oldest', 1));
   await explain('go on with a first push by code', (session) =>
     orderKeys(session, orders, { axis: 'code', after: { at: '', code: oldest }, size }),

@@ -23,13 +23,13 @@ import { readTables } from './tables.ts';
 export type Shop = ReturnType<typeof openShop>;
 
 /**
- * Opens the shop's database, read-only: each reading is a transaction that sees one moment and may write nothing. No
+ * Opens the shop's database, read-only: each reading is a transaction with one snapshot that may write nothing. No
  * statement runs longer than 30 s. The queries are read and checked at their first use, and again when their files
  * change.
  *
- * Its verbs throw a UsageError for a query that does not keep to the contract, and a ReviewSyncError when the database
- * does not answer (`shop`), a statement takes longer than 30 s (`shop-timeout`), a standby cancels it (`shop-conflict`), or the
- * database cannot compute a row (`shop-query`).
+ * Its functions throw a UsageError if a query breaks the contract, and a ReviewSyncError if the database does not
+ * respond (`shop`), a statement takes longer than 30 s (`shop-timeout`), a standby cancels a statement
+ * (`shop-conflict`), or the database cannot compute a row (`shop-query`).
  */
 export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
   const database = openDatabase(options);
@@ -65,10 +65,10 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
     /** The database's clock: an instant in ISO 8601. */
     now: () => database.read(databaseNow),
     /**
-     * One page of a walk over orders by creation, by code, or by their last change: from changed_orders.sql, or, if there is
-     * none, by `updated_at` of orders.sql. Codes only: read the orders with `orders`. Walk on with `after: page.next` until
-     * that is absent. One statement a page. By code it needs the index by which orders are read, by creation an index on
-     * created_at in a large shop.
+     * One page of a walk over orders by creation, by code, or by last change: from changed_orders.sql, or, if it is
+     * absent, by `updated_at` of orders.sql. Returns codes only: read the orders with `orders`. Continue with `after:
+     * page.next` until that is absent. One statement a page. By code, it needs the index for reading orders; by
+     * creation, a large shop needs an index on created_at.
      *
      * @example
      * const page = await shop.orderCodes({ axis: 'updated', after: { at: from, code: '' }, size: 50_000 });
@@ -79,30 +79,30 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
         read((session, ofOrders) => readOrderPage(session, ofOrders, { ...range, size })),
       ),
     /**
-     * The orders of these codes with their lines, as they are now; those that are gone are left out. An order that cannot be
-     * read comes back with a fault (`readApart`).
+     * The orders of these codes with their lines, as they are now, without orders that are gone. If an order cannot be
+     * read, it has a fault (`readApart`).
      */
     orders,
     /**
-     * A sentence if no line belongs to any of the newest orders, although there are lines; else undefined. A row that cannot be
-     * computed is another fault, reported under its own key.
+     * A sentence if no line belongs to any of the newest orders, although there are lines; else undefined. If a row
+     * cannot be computed, that is another fault, reported under its own key.
      */
     linesFault: () => read(findLinesFault).catch(unlessUncomputable),
-    /** Undefined if the file is absent: then that part is not synced. */
+    /** Undefined if the file is absent: that part is not synced. */
     async catalog(name: 'categories' | 'user_grades') {
       const query = await queries.find(name);
       return query && readCatalog(database, query);
     },
 
-    /** `withoutSnapshot`: only those that a query names. A view hides its tables. */
+    /** `withoutSnapshot`: only tables that a query names. A view hides its tables. */
     async facts(): Promise<ShopFacts> {
       const facts = await database.read(({ connection }) => connection.facts());
       const named = namesIn(await queries.texts(), facts.withoutSnapshot, database.words.dialect);
       return { ...facts, withoutSnapshot: named };
     },
     /**
-     * Rows that a walk does not find: their code is null, blank, longer than `longestCode` or has a NUL, or their date is null or
-     * outside the years 1 to 9999. Reads the whole of orders.sql.
+     * Rows that a walk does not find: the code is null, blank, longer than `longestCode` or has a NUL, or the date is
+     * null or outside the years 1 to 9999. Reads all of orders.sql.
      */
     keylessOrders: () =>
       read((session, { orders, feed }) =>
@@ -122,7 +122,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
     /**
      * Explains and times each statement of the order queries as a run sends it. The shop's tables are read, not changed.
      *
-     * @returns without entries if orders.sql has no row.
+     * @returns an empty list if orders.sql has no row.
      */
     async queryCosts(): Promise<QueryCost[]> {
       const newest = await ofSample('newest');

@@ -26,8 +26,8 @@ export function localOfInstant(instant: string, zone: string): string {
 }
 
 /**
- * A local date before which nothing at or after the instant can lie. Before clocks go back it is earlier than the local
- * date of the instant: the hour that follows repeats local times that were there already.
+ * The earliest local date at or after the instant. Before clocks go back, it is earlier than the local date of the
+ * instant, because the next hour repeats earlier local times.
  */
 export function earliestLocalFrom(instant: string, zone: string): string {
   const [seconds, fraction] = split(instant);

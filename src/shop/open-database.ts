@@ -15,16 +15,16 @@ export type ShopDatabaseOptions = {
   connections: number;
   /** SHOP_TIME_ZONE, the zone of dates without zone. */
   timeZone?: string | undefined;
-  /** Once it is aborted, statements that run fail, and nothing more is read. */
+  /** Once aborted, running statements fail, and nothing more is read. */
   signal?: AbortSignal | undefined;
-  /** How long the server may send nothing during a statement. Default: 45 s. */
+  /** How long the server may be silent during a statement. Default: 45 s. */
   silenceMs?: number;
 };
 
 /** The kind of database that SHOP_DATABASE_URL names (src/app/config.ts has the protocols). */
 export const dialectOf = (url: string): SqlDialect => (/^(mysql|mariadb):/i.test(url) ? 'mysql' : 'postgres');
 
-/** @throws UsageError for a parameter of the URL that is not known. */
+/** @throws UsageError for an unknown parameter of the URL. */
 export function openDatabase(options: ShopDatabaseOptions) {
   const { url, connections, timeZone, signal, silenceMs = statementSeconds * 1500 } = options;
   const isPostgres = dialectOf(url) === 'postgres';
@@ -44,8 +44,8 @@ export function openDatabase(options: ShopDatabaseOptions) {
   }
 
   /**
-   * One read-only transaction that sees one moment. The session keeps its own time zone and date style: the shop's
-   * queries may rely on them.
+   * One read-only transaction with one snapshot. The session keeps its own time zone and date style: the shop's queries
+   * may rely on them.
    *
    * @throws ReviewSyncError if the database cannot be reached, or a statement takes longer than 30 s.
    */
@@ -72,7 +72,7 @@ export function openDatabase(options: ShopDatabaseOptions) {
       await connection.run('rollback').catch(() => {
         isBroken = true;
       });
-      // The words of the driver do not say of which database.
+      // The driver's message does not name the database.
       if (isBroken || words.isLocked(error))
         throw new ReviewSyncError('shop', 'The shop database cannot be read', { cause: error });
       throw cancelledError(words, 'the shop database', error, seconds);

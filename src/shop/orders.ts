@@ -15,15 +15,15 @@ import {
 export type { OrderPage, OrderPosition, OrderRange } from './session.ts';
 
 /**
- * An order with its lines. `fault`: the order cannot be read, and why; it becomes a dead letter under its code, and
- * `order` holds what could be read, at least the code. `asked`: the code by which it was asked for, where that is written
- * otherwise and the column holds both for equal.
+ * An order with its lines. `fault`: why the order cannot be read. It becomes a dead letter under its code, and `order`
+ * has what could be read, at least the code. `asked`: the requested code if it is spelled differently and the column
+ * treats both as equal.
  */
 export type RawOrder = { order: RawRow; lines: RawRow[]; fault?: string; asked?: string };
 
 /**
- * By the last change, the change feed is read if there is one: each code once, with its newest change of the page, the
- * newest change last. A code that is too long is left out: nothing can be remembered of its order.
+ * Reads one page of a walk. By last change, it reads the change feed if there is one: each code once, with its newest
+ * change on the page, the newest change last. Codes that are too long are left out: their orders cannot be stored.
  */
 export async function readOrderPage(
   session: ShopSession,
@@ -42,9 +42,9 @@ export async function readOrderPage(
 }
 
 /**
- * The orders of these codes with their lines, as they are now; those that are gone are left out. Each order comes once,
- * under the code that orders.sql gives it, and so do its lines, whatever their query writes. Codes that the column
- * holds for equal, such as `a1` and `A1`, are one code in two rows.
+ * The orders of these codes with their lines, as they are now, without orders that are gone. Each order comes once,
+ * under its code in orders.sql. Its lines come under the same code, whatever order_lines.sql writes. Codes that the
+ * column treats as equal, such as `a1` and `A1`, are one code in two rows.
  */
 export async function readOrders(
   session: ShopSession,
@@ -69,15 +69,15 @@ export async function readOrders(
   });
 }
 
-/** Rows that `keylessOrders` of the shop gives at most. */
+/** The most rows of `keylessOrders`. */
 export const keylessAtMost = 1000;
 
-/** Orders looked at to see whether lines belong to orders at all. */
+/** Orders that are checked for lines. */
 export const sampleSize = 200;
 
 /**
- * Whether lines belong to orders at all: undefined if they do, else a sentence. They do not if none of the newest
- * orders has a line although order_lines.sql has rows: then its order_code is not the code of orders.sql.
+ * A sentence if lines do not belong to orders, else undefined. If none of the newest orders has a line although
+ * order_lines.sql has rows, its order_code is not the code of orders.sql.
  */
 export async function findLinesFault(
   session: ShopSession,

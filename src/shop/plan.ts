@@ -2,12 +2,12 @@ import { escapeRegExp } from '../base/escape-reg-exp.ts';
 import type { FullScan } from './driver.ts';
 import type { SqlDialect } from './sql-text.ts';
 
-/** Tables with fewer rows cost less than looking into an index would save. */
+/** Tables with fewer rows cost less to read than an index would save. */
 const largeFromRows = 20_000;
 
 /** A table that a statement reads as a whole, by the database's plan. */
 export type WholeTable = {
-  /** As one writes it in SQL. */
+  /** The name as written in SQL. */
   table: string;
   /** Undefined if the table was never analyzed. */
   rows: number | undefined;
@@ -15,7 +15,7 @@ export type WholeTable = {
   columns: readonly string[];
 };
 
-/** The large ones of these tables, each once, with what would help. */
+/** The large tables among these, each once, with a remedy. */
 export function fullScans(tables: readonly WholeTable[], dialect: SqlDialect): FullScan[] {
   const scans = new Map<string, FullScan>();
   for (const { table, rows, columns } of tables) {
@@ -33,13 +33,13 @@ function remedyOf(table: string, column: string | undefined, dialect: SqlDialect
   return `${index}; where there is that index, select and compare ${column} as it is, ${asItIs}`;
 }
 
-/** The columns of a table that conditions of a plan compare, quoted as there. @param alias of the table. */
+/** The columns of a table that conditions of a plan compare, as quoted there. @param alias the table's alias. */
 export function comparedColumns(conditions: readonly string[], alias: string): string[] {
   const plain = conditions
     .join(' ')
     .replaceAll('`', '')
     .replaceAll(/'(?:[^'\\]|''|\\.)*'/g, "''")
-    // No index is made for these: review-sync adds them to every walk.
+    // These need no index: review-sync adds them to every walk.
     .replaceAll(/coalesce\(b?trim\([^<]*<>|locate\([^=]*= 0|[\w."]+ is not null/gi, '');
   const column = new RegExp(`(?<![\\w."$])"?${escapeRegExp(alias)}"?\\.("(?:[^"]|"")+"|[\\w$]+)`, 'g');
   return [...new Set([...plain.matchAll(column)].map((match) => match[1] ?? ''))];

@@ -11,13 +11,13 @@ import { contract, type QueryName } from './rows.ts';
 import type { OrderQueries, ReadOptions, ShopQuery, ShopSession } from './session.ts';
 import { withSince } from './sql-text.ts';
 
-/** A file of the folder as it is now. `hasFeed`: there is a changed_orders.sql. `timeZone`: SHOP_TIME_ZONE. */
+/** A file of the folder as it is now. `hasFeed`: changed_orders.sql exists. `timeZone`: SHOP_TIME_ZONE. */
 type QueryFile = { name: QueryName; file: string; text: string; hasFeed: boolean; timeZone: string | undefined };
 
 /**
  * The shop queries of a folder. They are read and checked at their first use, and again when their files change.
  *
- * @throws UsageError, as all of its verbs do, naming file, column, the type found and what to do; or the database's
+ * @throws UsageError, also from its functions, with file, column, the type found and what to do, or with the database's
  *   message about the query.
  */
 export function openQueries(database: ShopDatabase, folder: string, timeZone: string | undefined) {
@@ -51,10 +51,10 @@ export function openQueries(database: ShopDatabase, folder: string, timeZone: st
   });
 
   return {
-    /** Undefined if its file is absent. */
+    /** Finds a query; undefined if its file is absent. */
     find,
     ofOrders,
-    /** Reads with the queries of orders, which are checked in a transaction of their own. */
+    /** Reads with the order queries, which are checked in their own transaction. */
     async read<T>(work: (session: ShopSession, queries: OrderQueries) => Promise<T>, how?: ReadOptions): Promise<T> {
       const queries = await ofOrders();
       return database.read((session) => work(session, queries), how);
@@ -62,8 +62,8 @@ export function openQueries(database: ShopDatabase, folder: string, timeZone: st
     /** The text of all files. */
     texts: async () => (await Promise.all((Object.keys(contract) as QueryName[]).map(textOf))).join('\n'),
     /**
-     * A hash of what decides how orders are read: orders.sql and order_lines.sql without lines of comments, and, if they
-     * select a date without zone, SHOP_TIME_ZONE.
+     * A hash of everything that decides how orders are read: orders.sql and order_lines.sql without comment lines, and
+     * SHOP_TIME_ZONE if they select a date without zone.
      */
     async hashOfOrders(): Promise<string> {
       const { orders, lines } = await ofOrders();
@@ -100,7 +100,7 @@ async function describe({ words, read }: ShopDatabase, file: string, body: strin
   try {
     return await read(({ connection }) => connection.describe(body));
   } catch (cause) {
-    // A database that restarts says nothing against the query.
+    // An error of a restarting database says nothing about the query.
     if (isTransient(cause) || cause instanceof ReviewSyncError) throw cause;
     const line = words.lineOf(cause, body);
     const where = line ? ` (line ${line})` : '';
@@ -130,7 +130,7 @@ const contentOf = (file: string): Promise<string | undefined> =>
 
 /**
  * The SELECT of a file as people save them: without the byte order mark of Windows editors, with plain line ends, and
- * without semicolons at the end, if nothing but comments follows them.
+ * without semicolons at the end, if only comments follow them.
  */
 export function selectOf(content: string): string {
   let text = content.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');

@@ -2,24 +2,24 @@ import { describeWithHint } from '../base/errors.ts';
 import { sleep } from '../base/timeout.ts';
 import { isShopCancelled, isShopConflict, isShopFault, statementSeconds } from './shop-errors.ts';
 
-/** Keys that a statement names. */
+/** Keys in one statement. */
 const keysAtOnce = 500;
 
-/** The limit with which slow rows are searched for. One order takes some milliseconds. */
+/** The limit of a statement in the search for slow rows. One order takes some milliseconds. */
 const searchSeconds = 2;
 
-/** If so many single keys were cancelled before any other key was read, the shop is slow, and not a row. */
+/** If this many single keys were cancelled before any other key was read, the whole shop is slow, not a row. */
 const cancelledAtMost = 3;
 
 /**
- * Reads the rows of these keys so that a bad one costs only itself: one that the database cannot compute, that takes too long,
- * or that a standby cancels. First 500 keys at a time. If that fails, in halves, down to the single key. After a statement that
- * took too long, a half has 2 s; a single key always has 30 s.
+ * Reads the rows of these keys so that a bad row costs only itself: a row that the database cannot compute, that takes
+ * too long, or that a standby cancels. Reads 500 keys at a time. If that fails, reads halves, down to the single key.
+ * After a statement that took too long, a half has 2 s; a single key always has 30 s.
  *
- * @param read one transaction, so that an order and its lines are of one moment; each of its statements may take `seconds`.
- * @param faulty what comes of a key that cannot be read, and why.
- * @throws ReviewSyncError `shop-timeout` if the first three keys that are tried alone take too long and no other was read
- *   before: then the shop is slow.
+ * @param read one transaction, so that an order and its lines have one snapshot. Each statement may take `seconds`.
+ * @param faulty the result for a key that cannot be read, and why.
+ * @throws ReviewSyncError `shop-timeout` if the first three single keys take too long and no other key was read before:
+ *   the shop is slow.
  */
 export async function readApart<T>(
   keys: readonly string[],
@@ -59,7 +59,7 @@ export async function readApart<T>(
 
 /**
  * Reads a page. If a standby cancels the statement, reads a tenth of the page after a pause, down to one row: a shorter
- * statement, or a later one, may pass. 50,000 rows are given up after 15 s.
+ * or later statement may pass. Gives up 50,000 rows after 15 s.
  */
 export async function readPageInParts<Page>(
   size: number,

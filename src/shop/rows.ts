@@ -8,15 +8,15 @@ import { shownValue } from '../base/mask.ts';
  */
 export type RawRow = Readonly<Record<string, string | null>>;
 
-/** A row that keeps to the contract, or its faults. */
+/** A row that meets the contract, or its faults. */
 export type Read<T> = { row: T } | { fault: string };
 
 class RowFault extends Error {}
 
-/** Queries and service may write one text in two forms of Unicode, also the code of a product or a member grade. */
+/** Queries and service may write a text in two Unicode forms, also the code of a product or a member grade. */
 const normalTextIfAny = (value: string | undefined) => (value === undefined ? undefined : normalText(value));
 
-/** Empty text means the same as null: sent as a code it would name every record. */
+/** Empty text means null: sent as a code, it would name every record. */
 function text(raw: RawRow, name: string): string | undefined {
   const value = raw[name];
   if (value === undefined || value === null || value.trim() === '') return undefined;
@@ -66,7 +66,7 @@ function moment(raw: RawRow, name: string): Date | undefined {
   return value === undefined ? undefined : dateOf(name, value);
 }
 
-/** With the microseconds that a Date would cut; undefined if the query has no such column. */
+/** An instant with the microseconds that a Date would cut; undefined if the query has no such column. */
 function momentText(raw: RawRow, name: string): string | undefined {
   if (raw[name] === undefined) return undefined;
   const value = required(raw, name);
@@ -74,7 +74,7 @@ function momentText(raw: RawRow, name: string): string | undefined {
   return value;
 }
 
-/** In hundredths it is exact as an integer and as a float: services use both (docs/interface.md, "Money object"). */
+/** In hundredths, exact as an integer and as a float: services use both (docs/interface.md, "Money object"). */
 const amountAtMost = 90_000_000_000_000;
 
 function money(raw: RawRow, name: string): string {
@@ -117,7 +117,7 @@ function options(raw: RawRow, name: string): Record<string, string> {
   return Object.fromEntries(texts.filter(([, one]) => one !== ''));
 }
 
-/** A number of more digits than a double holds, such as a serial number, is the text that the shop has. */
+/** A number with more digits than a double holds, such as a serial number, becomes the shop's text. */
 const withDigits = (_: string, value: unknown, context?: { source?: string }) =>
   typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? context?.source : value;
 
@@ -125,7 +125,7 @@ const withDigits = (_: string, value: unknown, context?: { source?: string }) =>
 const isNothing = (value: unknown): boolean =>
   value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0);
 
-/** What a column of the contract holds. A date without zone is read in SHOP_TIME_ZONE. */
+/** The kind of a column of the contract. A date without zone is read in SHOP_TIME_ZONE. */
 export type ColumnKind = 'key' | 'text' | 'timestamptz' | 'numeric' | 'integer' | 'bigint' | 'jsonb';
 
 /** A column of a shop query, and how its value is read. */
@@ -133,7 +133,7 @@ export type Column<T = unknown> = Readonly<{
   name: string;
   kind: ColumnKind;
   required: boolean;
-  /** @throws RowFault if the value does not keep to the contract. */
+  /** @throws RowFault if the value breaks the contract. */
   read: (raw: RawRow, name: string) => T;
 }>;
 

@@ -10,7 +10,7 @@ export type ShopQuery = Readonly<{
   name: QueryName;
   /** The SELECT in brackets, to be used as `from ${body} w`. In changed_orders.sql it holds `:since`. */
   body: string;
-  /** The columns that the query selects, with what is needed to read and to compare them. */
+  /** The selected columns, and how to read and compare them. */
   columns: ReadonlyMap<string, ColumnType>;
 }>;
 
@@ -19,7 +19,7 @@ export type OrderQueries = { orders: ShopQuery; lines: ShopQuery; feed: ShopQuer
 /** An order and its date: ISO 8601 in UTC with microseconds. */
 export type OrderKey = Readonly<{ at: string; code: string }>;
 
-/** What orders are walked by: the last change, the creation, or the code alone. */
+/** The order of a walk: by last change, by creation, or by code alone. */
 export type OrderAxis = 'updated' | 'created' | 'code';
 
 /**
@@ -30,7 +30,7 @@ export type OrderPosition = OrderKey;
 
 /**
  * One page of a walk: at most `size` orders after `after`, and before `before` (an instant, exclusive). `inCodeOrder`:
- * the orders since `after.at` in the order of their codes, so that the walk ends although dates may move with the clock.
+ * the orders since `after.at`, ordered by code, so that the walk ends although dates may move with the clock.
  */
 export type OrderRange = Readonly<{
   axis: OrderAxis;
@@ -43,31 +43,31 @@ export type OrderRange = Readonly<{
 /** The orders of one page. `next`: where the next page starts; absent after the last page. */
 export type OrderPage = { keys: OrderKey[]; next?: OrderPosition };
 
-/** A statement of a shop query as it was run: how long it took, and which large tables it reads as a whole. */
+/** A statement of a shop query that was run: its duration, and the large tables that it reads as a whole. */
 export type ExplainedStatement = StatementPlan & {
   file: QueryName;
-  /** Undefined if it was cancelled after 30 s. */
+  /** Undefined: it was cancelled after 30 s. */
   seconds: number | undefined;
 };
 
 /**
- * `explained`: each statement of a query is explained before it is run, and added here. `seconds`: after which a
- * statement is cancelled, at most 30.
+ * `explained`: each statement of a query is explained before it is run, and added here. `seconds`: the limit of a
+ * statement, at most 30.
  */
 export type ReadOptions = { explained?: ExplainedStatement[]; seconds?: number };
 
 /**
- * One transaction in which a shop is read; the functions below send its statements. A key is compared as the database
- * compares it: `char(n)` without padding, some collations without case. `zone`: SHOP_TIME_ZONE; queries that have dates
- * without zone are refused without it.
+ * One transaction that reads a shop. The functions below send its statements. The database's rules compare keys:
+ * `char(n)` without padding, some collations without case. `zone`: SHOP_TIME_ZONE. Without it, queries that have dates
+ * without zone are refused.
  *
- * Walks leave out rows without a usable code, or whose date is absent or outside the years 1 to 9999: `keylessRows`
- * finds them. Their keyset is `a >= ? and (a > ? or b > ?)`, for which every database uses an index; MySQL reads the
+ * Walks leave out rows without a usable code, or with no date within the years 1 to 9999: `keylessRows` finds these.
+ * The keyset of a walk is `a >= ? and (a > ? or b > ?)`, because every database uses an index for it. MySQL reads the
  * whole table for `(a, b) > (?, ?)`.
  */
 export type ShopSession = Readonly<{ connection: DriverConnection; words: SqlWords; zone: string }> & ReadOptions;
 
-/** The rows of these keys, by key; nothing for a key without rows. */
+/** The rows of these keys, by key. A key without rows has no entry. */
 export async function rowsByKey(
   session: ShopSession,
   query: ShopQuery,
@@ -93,7 +93,7 @@ export async function rowsByKey(
   return new Map([...byKey].map(([one, same]) => [one, same.map((row) => readRow(session, query, columns, row))]));
 }
 
-/** All rows of a query, or those of the SQL behind it, in which the query is `w`. */
+/** All rows of a query, or the rows of `rest`, SQL in which the query is `w`. */
 export async function rowsOf(
   session: ShopSession,
   query: ShopQuery,
@@ -110,15 +110,15 @@ export async function valuesOf(session: ShopSession, query: ShopQuery, column: s
 }
 
 /**
- * One page of orders in the order of (date, code) or of the code: one bounded statement if an index serves. A code of
- * changed_orders.sql comes as often as it changed.
+ * One page of orders, ordered by (date, code) or by code: one bounded statement if an index serves. A code of
+ * changed_orders.sql comes once per change.
  */
 export async function orderKeys(
   session: ShopSession,
   orders: ShopQuery,
   { axis, ...range }: OrderRange,
 ): Promise<OrderKey[]> {
-  // A change dated `infinity` counts as one that is far ahead.
+  // A change dated `infinity` counts as far ahead.
   const before = range.before ?? (axis === 'created' ? `${endOfDates}Z` : undefined);
   if (axis !== 'code') {
     const date = orders.name === 'changed_orders' ? 'changed_at' : `${axis}_at`;
@@ -144,7 +144,7 @@ async function walkDates(
   const code = typeOf(query, 'code');
   const isFirst = after.code === '';
   const instant = after.at === '-infinity' ? `${firstDate}Z` : after.at;
-  // A page goes on where the one before it ended. A first page, or one by code, includes what clocks that go back repeat.
+  // A page starts where the previous page ended. A first page, or a page by code, includes the hour that clocks repeat.
   const from =
     (isFirst || inCodeOrder) && date.read === 'local date'
       ? earliestLocalFrom(instant, zone)
@@ -178,7 +178,7 @@ export async function sampleCodes(
   return [...new Set(await valuesOf(session, orders, 'code', `${rest} limit ${limit}`))];
 }
 
-/** Orders that a walk does not find, or whose code is too long. Reads the whole query. @param dates the date columns. */
+/** Orders that a walk does not find, or with too long a code. Reads the whole query. @param dates the date columns. */
 export function keylessRows(
   session: ShopSession,
   orders: ShopQuery,

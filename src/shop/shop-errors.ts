@@ -2,7 +2,7 @@ import { ReviewSyncError } from '../base/errors.ts';
 import type { SqlWords } from './driver.ts';
 import type { QueryName } from './rows.ts';
 
-/** The usual conditions of a row that cannot be computed, by SQLSTATE. The database's message quotes the value. */
+/** The usual faults of a row that cannot be computed, by SQLSTATE. The database's message would quote the value. */
 const conditions: Readonly<Record<string, string>> = {
   '21000': 'a subquery gives more than one row',
   '22003': 'a number is out of the range of its type',
@@ -22,16 +22,16 @@ export const uncomputableError = (name: QueryName, sqlState: string) =>
   );
 
 /**
- * Seconds that one statement may run. Replicas cancel longer ones, and a statement that takes longer reads far more
- * than a run needs.
+ * Seconds that one statement may run. Replicas cancel longer statements, and a longer one reads far more than a run
+ * needs.
  */
 export const statementSeconds = 30;
 
 /**
- * The error of a statement that was cancelled, or the error itself. The database does not say whether it was for our limit or
- * for a shorter one of its user. What a standby cancels may pass if it is shorter, or later.
+ * The error of a cancelled statement, or the error itself. The database does not say whether our limit or a shorter
+ * limit of its user applied. If a standby cancels a statement, a shorter or later one may pass.
  *
- * @param what the file, or what else was read. @param seconds the limit of the statement.
+ * @param what the file, or other thing that was read. @param seconds the limit of the statement.
  */
 export function cancelledError(words: SqlWords, what: string, error: unknown, seconds = statementSeconds): unknown {
   if (words.isConflict(error))

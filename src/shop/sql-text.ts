@@ -3,7 +3,7 @@ export type SqlDialect = 'postgres' | 'mysql';
 
 type SqlPart = { kind: 'code' | 'quoted' | 'comment'; text: string };
 
-/** Comments, and quoted texts and names. What is not closed goes on to the end. */
+/** Comments, and quoted texts and names. An unclosed one goes on to the end. */
 const notCode: Readonly<Record<SqlDialect, RegExp>> = {
   postgres:
     /(?<comment>--[^\n]*|\/\*[\s\S]*?(?:\*\/|$))|(?<![\w$])[eE]'(?:[^'\\]|\\[\s\S]|'')*(?:'|$)|'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|(?<![\w$])\$(?<tag>(?:[A-Za-z_\u0080-\uffff][\w\u0080-\uffff]*)?)\$[\s\S]*?(?:\$\k<tag>\$|$)/g,
@@ -25,23 +25,22 @@ function partsOf(sql: string, dialect: SqlDialect): SqlPart[] {
 }
 
 /**
- * The text of a query with its parameter `:since` replaced, wherever it stands outside of texts, quoted names and comments.
- * A cast such as `x::since` is no parameter.
+ * The text of a query with each `:since` replaced outside texts, quoted names and comments. A cast such as `x::since`
+ * is no parameter.
  */
 export const withSince = (sql: string, since: string, dialect: SqlDialect): string =>
   partsOf(sql, dialect)
     .map(({ kind, text }) => (kind === 'code' ? text.replaceAll(/(?<![:\w$]):since(?![\w$])/g, () => since) : text))
     .join('');
 
-/** Names that are words of SQL too: a table of this name is written in quotes, and the bare word is no table. */
+/** Names that are also SQL words. A table of this name must be quoted, and the bare word is no table. */
 const wordsOfSql = new Set(['order', 'user', 'group']);
 
 /**
- * The query with other names of tables, wherever they stand as whole words outside of texts and comments, quoted or
- * not.
+ * The query with renamed tables. A name counts as a whole word outside texts and comments, quoted or not.
  *
  * @param renames new names by the names in the query.
- * @param schema written before each of the tables, if given.
+ * @param schema if given, written before each table.
  */
 export function renameTables(
   sql: string,
@@ -67,7 +66,7 @@ export function renameTables(
     .join('');
 }
 
-/** The names that stand in a query as whole words outside of texts and comments, quoted or not. */
+/** The names that a query has as whole words outside texts and comments, quoted or not. */
 export function namesIn(sql: string, names: readonly string[], dialect: SqlDialect): string[] {
   const words = new Set<string>();
   for (const { kind, text } of partsOf(sql, dialect)) {

@@ -9,7 +9,7 @@ export type ShopTable = {
   schema: string | undefined;
 };
 
-/** What init needs to know of a shop database. */
+/** What init needs to know about a shop database. */
 export type ShopTables = { dialect: SqlDialect; tables: ShopTable[] };
 
 /** Reads names of tables and columns from `information_schema`, which shows what the user may read. */

@@ -18,8 +18,7 @@ import { hold, isHeld, look, openSession, renewToken, type Token, untilFree, val
  * 2. `authorized`: the call gets a token. It keeps its slot while a token is obtained, also after a 401.
  * 3. `inTurn`: the call waits for the end of a hold, and for the ceiling of requests per second.
  * 4. `attempt`: the call is sent once (send.ts), and its response is read (outcome.ts).
- * 5. `waitAfter`: after a failure the call ends, or waits, alone (retry-policy.ts) or with all others, and goes on with
- *    1.
+ * 5. `waitAfter`: after a failure the call ends, or waits, alone (retry-policy.ts) or with all, and goes on with 1.
  */
 export function openHttpClient(options: ReviewApiOptions) {
   const client = newClient(options);

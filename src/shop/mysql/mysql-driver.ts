@@ -8,7 +8,7 @@ import { explainStatement } from './mysql-plan.ts';
 import type { ConnectionOptions } from './mysql-url.ts';
 import { textLiteral, withoutStatement } from './mysql-words.ts';
 
-/** @param silenceMs a server that sends nothing for this long during a statement is given up. */
+/** @param silenceMs if the server sends nothing for this long during a statement, it is given up. */
 export function openMysql(address: ConnectionOptions, connections: number, silenceMs: number): Driver {
   const pool = mysql.createPool({
     ...address,
@@ -37,7 +37,7 @@ export function openMysql(address: ConnectionOptions, connections: number, silen
 type Prepared = WeakMap<object, TimeLimit>;
 
 function connectionOf(client: mysql.PoolConnection, silenceMs: number, prepared: Prepared): DriverConnection {
-  // `destroy` of the client would leave its statement without an end. The server ends it by its own limit.
+  // The client's `destroy` would leave its statement pending. The server ends it by its own limit.
   const stop = () => {
     (client.connection as unknown as { stream: Socket }).stream.destroy(new Error('the reading was stopped'));
   };
@@ -86,8 +86,8 @@ type TimeLimit = { variable: string; unitsASecond: number };
 
 /**
  * Settings of a new connection. The zone and the SQL mode stay as they are: the shop's queries may rely on them. MySQL
- * cuts the text of `group_concat` without a word after 1,024 bytes, and the rows of a statement after
- * `sql_select_limit`. Hosts that share a server set `max_join_size`: it refuses what may read more rows.
+ * silently cuts the text of `group_concat` after 1,024 bytes, and the rows of a statement after `sql_select_limit`.
+ * Shared hosts set `max_join_size`, which refuses statements that may read more rows.
  */
 async function prepareSession(run: DriverConnection['run']): Promise<TimeLimit> {
   await run('set names utf8mb4');

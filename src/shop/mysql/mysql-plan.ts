@@ -3,13 +3,13 @@ import { escapeRegExp } from '../../base/escape-reg-exp.ts';
 import type { DriverConnection, StatementPlan } from '../driver.ts';
 import { comparedColumns, fullScans } from '../plan.ts';
 
-/** A table of EXPLAIN (format json), as far as it is looked at. MySQL and MariaDB name the number of rows differently. */
+/** The used fields of a table of EXPLAIN (format json). MySQL and MariaDB name the number of rows differently. */
 type PlanTable = { table_name: string; access_type: string; rows?: number; rows_examined_per_scan?: number };
 
 /**
- * The large tables that a statement reads as a whole, each with what would help. That it cannot be explained is no
- * error: a user who may select from a view may not explain it without rights to its tables, and MariaDB 10.11 does not
- * escape quotes in its plans.
+ * The large tables that a statement reads as a whole, each with a remedy. If the statement cannot be explained, that is
+ * no error: a user who may select from a view may not explain it without rights to its tables, and MariaDB 10.11 does
+ * not escape quotes in its plans.
  */
 export async function explainStatement(run: DriverConnection['run'], statement: string): Promise<StatementPlan> {
   let plan: unknown;
@@ -22,7 +22,7 @@ export async function explainStatement(run: DriverConnection['run'], statement: 
     if (error instanceof Error && 'sqlState' in error) return { scans: [], unexplained: describeError(error) };
     throw error;
   }
-  // What a query inside another one gives is no table of the shop: <derived2>.
+  // The result of a subquery is no table of the shop: <derived2>.
   const whole = tablesOf(plan).filter(
     ({ table: { access_type: access, table_name: name } }) => /^(ALL|index)$/.test(access) && !name.startsWith('<'),
   );
@@ -34,7 +34,7 @@ export async function explainStatement(run: DriverConnection['run'], statement: 
   return { scans: fullScans(tables, 'mysql') };
 }
 
-/** The tables of a plan with the conditions on each: its own, and those of the joins above it. */
+/** The tables of a plan, each with its own conditions and the conditions of the joins above it. */
 function tablesOf(plan: unknown, above: readonly string[] = []): { table: PlanTable; conditions: string[] }[] {
   if (typeof plan !== 'object' || plan === null) return [];
   const own = 'attached_condition' in plan ? [String(plan.attached_condition)] : [];
@@ -43,7 +43,7 @@ function tablesOf(plan: unknown, above: readonly string[] = []): { table: PlanTa
   return [...found, ...Object.values(plan).flatMap((part) => tablesOf(part, conditions))];
 }
 
-/** The name of the table that a query calls by the alias; EXPLAIN knows only that. */
+/** The table name of an alias in a query: EXPLAIN shows only the alias. */
 function tableNameOf(statement: string, alias: string): string {
   const name = '(?:`[^`]+`|[\\w$]+)';
   const aliased = new RegExp(

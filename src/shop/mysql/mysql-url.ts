@@ -15,8 +15,8 @@ export type ConnectionOptions = {
  * checked), `ssl=no-verify` (TLS, nothing is checked), `ssl=false` (the default), `socket=/path` of a server on this
  * machine.
  *
- * @throws UsageError for any other parameter, and if no database is named; it does not show the URL, which may hold
- *   a password.
+ * @throws UsageError for any other parameter, and if there is no database name. It does not show the URL, which may
+ *   have a password.
  */
 export function connectionOptions(url: string): ConnectionOptions {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
@@ -46,7 +46,7 @@ export function connectionOptions(url: string): ConnectionOptions {
   return options;
 }
 
-/** A `%` that begins no escape stands for itself. */
+/** A `%` without an escape stands for itself. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,6 +1,6 @@
 import type { SqlWords } from '../driver.ts';
 
-/** An error of mysql2, as far as it is looked at: of the server (`errno`, `sqlState`) or of the connection. */
+/** The used fields of an error of mysql2: from the server (`errno`, `sqlState`) or the connection. */
 export type DriverError = Error & { code?: string; errno?: number; sqlState?: string };
 
 const isOneOf = (error: unknown, numbers: readonly number[]) =>
@@ -18,8 +18,8 @@ function integerLiteral(key: string): string | undefined {
 }
 
 /**
- * The same instant may be two texts of a session whose zone has daylight saving, and `from_unixtime` gives a text. A
- * bound that serves an index is this much wider; the exact bound stands beside it.
+ * In a session zone with daylight saving, one instant may have two texts, and `from_unixtime` returns a text. So a
+ * bound for an index is this much wider, and the exact bound stands beside it.
  */
 const zoneSlackSeconds = 7200;
 
@@ -42,8 +42,8 @@ const localLiteral = (at: string) => `timestamp'${at.replace('T', ' ')}'`;
 export const mysqlWords: SqlWords = {
   dialect: 'mysql',
   /**
-   * Without the hint MySQL computes a query that has subqueries in its select list for all orders that are left, for
-   * each page. With 200,000 orders that takes 4 to 22 s (MariaDB without merging). MariaDB needs no hint.
+   * Without the hint, MySQL computes a query with subqueries in its select list for all remaining orders, for each
+   * page. With 200,000 orders that takes 4 to 22 s (MariaDB without merging). MariaDB needs no hint.
    */
   select: 'select /*+ merge(w) */',
   keyLiteral: (type, key) => (isInteger(type) ? integerLiteral(key) : textLiteral(key)),
@@ -81,14 +81,15 @@ export const mysqlWords: SqlWords = {
 };
 
 /**
- * SQLSTATEs of the connection, the transaction, the statement, rights and the server; HY000 is any of these. Any other error
- * may be that of one row: a function of the shop may raise an error with a SQLSTATE of its own.
+ * SQLSTATEs of the connection, the transaction, the statement, rights and the server; HY000 is any of these. One row
+ * may cause any other error: a function of the shop may raise its own SQLSTATE.
  */
 const isOfNoRow = /^(0|25|28|3D|40|42|70|HY|XA)/;
 
 /**
- * Errors of one row, or of one code that a column cannot hold, to which the server gives the SQLSTATE of a statement, with
- * the one that says it: `select … into` of a function that finds two rows; a text of another character set; JSON_TABLE.
+ * Errors of one row, or of one code that a column cannot hold, for which the server sends the SQLSTATE of a statement.
+ * Each has its proper SQLSTATE: `select … into` of a function that finds two rows; a text of another character set;
+ * JSON_TABLE.
  */
 const statesOfRows: Readonly<Record<number, string>> = {
   1172: '21000',
@@ -101,7 +102,7 @@ function localDate(text: string): string | null {
   if (text.startsWith('0000-00-00')) return null;
   const [, day = '', time = '', fraction = ''] =
     /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?$/.exec(text.replaceAll('-00', '-01')) ?? [];
-  // Beyond these the date may be outside the years 1 to 9999 in another zone.
+  // Beyond these days, the date may be outside the years 1 to 9999 in another zone.
   if (day < '0001-01-03' || day > '9999-12-28') return `year ${Number(text.slice(0, 4))}`;
   return `${day}T${time}.${fraction.padEnd(6, '0')}`;
 }
@@ -119,8 +120,8 @@ function instantOfSeconds(text: string): string | null {
 const passing = [1205, 1412, 1927];
 
 /**
- * An error of the driver without the statement, which holds codes of orders: loggers write all fields of an error. An
- * error about a value (SQLSTATE class 22) loses what it quotes. A passing one gets the SQLSTATE of a rollback.
+ * An error of the driver without the statement, which has codes of orders: loggers write all fields of an error. An
+ * error about a value (SQLSTATE class 22) loses its quotes. A transient error gets the SQLSTATE of a rollback.
  */
 export function withoutStatement(error: unknown): unknown {
   if (!(error instanceof Error) || !('sql' in error || 'sqlMessage' in error)) return error;

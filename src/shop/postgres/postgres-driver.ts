@@ -6,7 +6,7 @@ import { readPostgresFacts } from './postgres-facts.ts';
 import { explainStatement } from './postgres-plan.ts';
 import { describingStatement } from './postgres-words.ts';
 
-/** @param silenceMs a server that sends nothing for this long during a statement is given up. */
+/** @param silenceMs if the server sends nothing for this long during a statement, it is given up. */
 export function openPostgres(url: string, connections: number, silenceMs: number): Driver {
   const pool = new pg.Pool({
     connectionString: url,
@@ -14,8 +14,8 @@ export function openPostgres(url: string, connections: number, silenceMs: number
     application_name: 'review-sync',
     connectionTimeoutMillis: 15_000,
     // Longer than the five minutes between two runs. A new connection reads the catalogs of all tables again: 1,600
-    // pages and more, and a kept one some hundred (npm run bench:shop). It is replaced every hour, so
-    // that what it caches stays small.
+    // pages and more, and a kept one some hundred (npm run bench:shop). It is replaced every hour, so that its caches
+    // stay small.
     idleTimeoutMillis: 400_000,
     maxLifetimeSeconds: 3600,
     keepAlive: true,

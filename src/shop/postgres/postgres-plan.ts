@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { DriverConnection, StatementPlan } from '../driver.ts';
 import { comparedColumns, fullScans, type WholeTable } from '../plan.ts';
 
-/** A node of EXPLAIN (verbose, format json), as far as it is looked at. */
+/** The used fields of a node of EXPLAIN (verbose, format json). */
 export type PlanNode = {
   'Node Type': string;
   Schema?: string;
@@ -18,8 +18,8 @@ export type PlanNode = {
 };
 
 /**
- * The tables that a plan reads from end to end, in the order of the table or of an index, with the columns that are
- * compared: by the own filter, or if it has none, by the joins above.
+ * The tables that a plan reads from end to end, in table or index order, with the columns that are compared: by the
+ * table's own filter, or, without one, by the joins above.
  */
 export function wholeTables(node: PlanNode, joins: readonly string[] = []) {
   const conditions = [node['Hash Cond'], node['Merge Cond'], node['Join Filter']].filter((one) => one !== undefined);
@@ -34,10 +34,10 @@ export function wholeTables(node: PlanNode, joins: readonly string[] = []) {
   return [...below, { schema, table, columns: own.length > 0 ? own : comparedColumns(joins, alias) }];
 }
 
-/** The size from which a table that was never analyzed counts as large. */
+/** From this size on, a table that was never analyzed counts as large. */
 const largeFromBytes = 4_000_000;
 
-/** The large tables that a statement reads as a whole because no index serves: with sequential scans switched off. */
+/** The large tables that a statement reads as a whole, with sequential scans switched off: no index serves. */
 export async function explainStatement(run: DriverConnection['run'], statement: string): Promise<StatementPlan> {
   await run('set local enable_seqscan = off');
   const [explained] = await run(`explain (verbose, format json) ${statement}`);

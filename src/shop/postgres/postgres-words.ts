@@ -2,21 +2,21 @@ import pg from 'pg';
 import type { ColumnType, SqlWords } from '../driver.ts';
 import { withSince } from '../sql-text.ts';
 
-/** The statement by which the database describes a query. It has the lines of the query. */
+/** The statement that makes the database describe a query. Its lines are the query's lines. */
 export const describingStatement = (body: string) =>
   `select * from ${withSince(body, '(null::timestamptz)', 'postgres')} w limit 0`;
 
 const sqlStateOf = (error: unknown) => (error instanceof pg.DatabaseError ? (error.code ?? '') : '');
 
 /**
- * SQLSTATE classes of the connection, the transaction, the statement, rights, locks and the server. Any other error may be
- * that of one row: a function of the shop may raise an error with a class of its own.
+ * SQLSTATE classes of the connection, the transaction, the statement, rights, locks and the server. One row may cause
+ * any other error: a function of the shop may raise its own class.
  */
 const isOfNoRow = /^(0|25|26|28|2D|34|3[BDF]|40|42|5[3578]|72|F0|HV|XX)/;
-/** 53200: no memory, as for a text that is built without an end. The others: a damaged row, index, block or transaction. */
+/** 53200: no memory, as for a text of endless length. The others: a damaged row, index, block or transaction. */
 const isOfARow = /^(53200|XX00[012]|58030|58P01)$/;
 
-/** Dates within these are written as dates; they are within the years 1 to 9999 in every time zone. */
+/** Dates within these bounds are written as dates: they are within the years 1 to 9999 in every zone. */
 const first = "'0001-01-03'";
 const last = "'9999-12-29'";
 
@@ -32,7 +32,7 @@ export const postgresWords: SqlWords = {
   bytesOf: (column) => `octet_length(${column}::text)`,
   /**
    * A date as ISO 8601 with microseconds, whatever the session's zone and date style, or `year N` or `infinity` if it
-   * has no such form. `concat` and not `||`: to find the operator, a new connection reads sixty pages of catalogs more.
+   * has no such form. `concat` and not `||`: to find the operator, a new connection reads sixty more pages of catalogs.
    */
   shown({ read }, value) {
     if (read === 'text') return `${value}::text`;
@@ -46,7 +46,7 @@ export const postgresWords: SqlWords = {
   utcNow: `(now() at time zone 'UTC')`,
   isTimeout: (error) => sqlStateOf(error) === '57014',
   isLocked: (error) => sqlStateOf(error) === '55P03',
-  // Nothing else fails so in a transaction that only reads. 40P01: recovery waits for a buffer that the statement holds.
+  // In a read-only transaction, only conflicts fail this way. 40P01: recovery waits for a buffer of the statement.
   isConflict: (error) => /^40(001|P01)$/.test(sqlStateOf(error)),
   dataFaultOf(error) {
     const state = sqlStateOf(error);
