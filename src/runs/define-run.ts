@@ -11,7 +11,7 @@ export type RunReport = { outcome: 'done' | 'incomplete'; counts: Counts; reason
 
 /**
  * A part of a run that is small enough to repeat. Another worker may run it while an earlier attempt is still running.
- * Its payload comes from the queue, and holds keys: what the step may do is in `run`, the row of sync.runs.
+ * Its payload comes from the queue, and has keys only. `run`, the row of sync.runs, says what the step may do.
  */
 export type StepJob<Payload> = Readonly<{
   name: string;
@@ -21,24 +21,25 @@ export type StepJob<Payload> = Readonly<{
 
 /**
  * A run: it plans a batch of steps, waits until all of them have ended, plans the next batch as long as there is one,
- * and concludes. Each of these may be repeated after a crash.
+ * and concludes. Each part may be repeated after a crash.
  */
 export type RunJob<State, StepPayload> = Readonly<{
   name: string;
   /** The configured cron schedule that starts it. Without one, only commands start it. */
   schedule?: 'catalog' | 'orders' | 'reviews' | 'reconcile';
-  /** Why it exists. The command of a backfill may name another one. */
+  /** Why the run exists. A backfill command may name another trigger. */
   trigger: Trigger;
-  /** Steps of a run with a higher number wait for those with a lower one. 1: the run keeps a flow up to date. */
+  /** Steps with a higher number wait for steps with a lower number. 1: the run keeps a flow up to date. */
   priority: number;
-  /** Whether its steps read the shop: then a process carries it out only if its shop is the same one. */
+  /** Whether its steps read the shop. If so, only a process with the same shop carries the run out. */
   readsShop: boolean;
   step: StepJob<StepPayload>;
   plan(app: App, run: Run, signal: AbortSignal): Promise<Plan<State, StepPayload>>;
   /**
-   * Plans the next batch of steps once those before it have ended; undefined: the run concludes. Without it a run has one
-   * batch. Not called after a batch without a step that succeeded: a system is down then. After a crash it may be called
-   * again with the same state: what it saves only moves forward, and the batch it returned first may be lost.
+   * Plans the next batch after the steps of the last one have ended. Undefined: the run concludes. Without `next`, a
+   * run has one batch. If no step of a batch succeeded, a system is down, and `next` is not called. After a crash it
+   * may be called again with the same state: it must save only forward, and the batch that it first returned may be
+   * lost.
    */
   next?(app: App, run: Run, state: State): Promise<Plan<State, StepPayload> | undefined>;
   conclude(app: App, run: Run, end: StepsEnd<State>, signal: AbortSignal): Promise<RunReport>;
@@ -49,7 +50,7 @@ type Plan<State, StepPayload> = { state: State; steps: StepPayload[] };
 /** How the steps ended: the counts of each, and the errors of those that failed. */
 export type StepsEnd<State> = { state: State; results: Counts[]; failures: string[] };
 
-/** A run job of any payload, for lists of jobs. Payloads of steps are checked by `parse` when they come out of the queue. */
+/** A run job of any payload, for lists of jobs. `parse` checks payloads of steps when they come out of the queue. */
 // biome-ignore lint/suspicious/noExplicitAny: the list is heterogeneous; each job is checked where it is defined
 export type AnyRunJob = RunJob<any, any>;
 
@@ -67,24 +68,24 @@ export function named<T extends { name: string }>(all: readonly T[], name: strin
 type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude'> & {
   /** Open dead letters of these kinds make the run incomplete. */
   deadLetters: readonly DeadLetterKind[];
-  /** Only dead letters that failed since then count; if it is absent or returns undefined, all. */
+  /** Only dead letters that failed since this date count. Absent or undefined: all count. */
   deadLettersSince?(state: State, run: Run): Date | undefined;
   /** Called after all steps succeeded. Cursors move here, never ahead of the rows. */
   complete(app: App, at: { state: State; run: Run; failures: string[]; signal: AbortSignal }): Promise<Conclusion>;
-  /** `complete` is called even where steps failed: a window that cannot be read must not delay anything else. */
+  /** `complete` is called even if steps failed: an unreadable window must not delay anything else. */
   completesAlways?: true;
   /** Called after `complete`, however the run ended. Its counts replace those of the steps. */
   sumUp?(end: RunAtEnd): Promise<Conclusion>;
 };
 
-/** `counts`: of all steps. `open`: dead letters that are open. */
+/** `counts`: the counts of all steps. `open`: open dead letters. */
 export type RunAtEnd = { app: App; run: Run; counts: Counts; open: DeadLettersAtEnd };
 
 /**
  * A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). To conclude it:
  *
  * 1. `complete` moves the cursors, unless a step failed.
- * 2. Count the dead letters that are open. `sumUp` corrects the counts of the run, and says what else is wrong.
+ * 2. Count the open dead letters. `sumUp` corrects the counts of the run, and reports other problems.
  * 3. Bring the views of `bi` up to date, and record how the run ended.
  */
 export function defineRun<State, StepPayload>(definition: Definition<State, StepPayload>): RunJob<State, StepPayload> {
@@ -93,7 +94,7 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
     ...definition,
     async plan(app, run, signal) {
       await requireSameService(app.warehouse.db, app.config.api);
-      // The warehouse may have been restored since: what this process remembers of it ends with the run before.
+      // The warehouse may have been restored since the last run, so this process forgets what it remembers of it.
       app.warehouse.knownProducts.clear();
       return definition.plan(app, run, signal);
     },
@@ -115,7 +116,7 @@ export function defineRun<State, StepPayload>(definition: Definition<State, Step
   };
 }
 
-/** @param problems what is wrong beside failed steps and dead letters. */
+/** @param problems problems other than failed steps and dead letters. */
 function reportOf(
   problems: readonly string[],
   { failures, ended }: { failures: readonly string[]; ended: number },

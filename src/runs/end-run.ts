@@ -8,8 +8,8 @@ import { warehouseNow } from '../warehouse/index.ts';
 import { finishRun, isUnattended, openRuns, type Run } from '../warehouse/runs/runs.ts';
 
 /**
- * Ends a run that has not ended. A process that carries it out stops within a second and drops its queue; if none does,
- * the queue is dropped here. @returns false if no open run has this id.
+ * Ends a run that has not ended. If a process carries the run out, it stops within a second and drops the queue.
+ * Otherwise this function drops the queue. @returns false if no open run has this id.
  */
 export async function endRun(
   app: Pick<App, 'warehouse'> & { queues: Pick<Queues, 'drop'> },
@@ -44,15 +44,15 @@ export async function endRunsOfSchedulesOff(app: App, schedules: readonly Schedu
 }
 
 /**
- * Ends the open runs that nobody can carry out any more, so that they stop no other. Nothing is lost: the next run reads
- * the same again.
+ * Ends open runs that no process can carry out any more, so that they do not block other runs. Nothing is lost: the
+ * next run reads the same again.
  *
- * @param dueJob the job that is due: its schedule must not be stopped for good by a run that no process may continue.
- * @returns the open runs that are left.
+ * @param dueJob the job that is due: a run that no process may continue must not block its schedule permanently.
+ * @returns the remaining open runs.
  */
 export async function endLostRuns(app: App, open: readonly Run[], dueJob?: string): Promise<Run[]> {
   if (open.length === 0) return [];
-  // Not the clock of this machine: if it is behind, it would stop the runs of all others.
+  // Do not use this machine's clock: if it is ahead, it would stop the runs of all others.
   const now = await warehouseNow(app.warehouse.db);
   const left: Run[] = [];
   for (const run of open) {

@@ -14,13 +14,13 @@ export type Following = {
   onProgress(ended: number, planned: number | undefined, note: string): void;
   onRetry(reason: string): void;
   signal: AbortSignal;
-  /** What the run has brought so far: asked for every two seconds. */
+  /** The progress of the run so far, requested every two seconds. */
   note?: ((runId: string) => Promise<string>) | undefined;
 };
 
 /** How often to ask the queue whether the run's job has ended. */
 const askEveryMs = 200;
-/** How often to look at what the run has brought, and at its row: if a person ends the run, the row ends before the job. */
+/** How often to read the run's progress and its row: if a person ends the run, the row ends before the job. */
 const lookEveryMs = 2000;
 /** The command ends when the queue does not respond for this long. Running workers continue the run. */
 const queueOutageMs = 120_000;
@@ -34,7 +34,7 @@ export async function followRun(
   let respondedAtMs = performance.now();
   let lookedAtMs = Number.NEGATIVE_INFINITY;
   let noted = '';
-  // Ctrl-C waits for no queue that is down.
+  // Ctrl-C does not wait for a queue that is down.
   const stopped = once(signal, 'abort').then(() => undefined);
   while (!signal.aborted) {
     const asked = app.queues.progress(runId).catch((error: unknown) => {
@@ -48,7 +48,7 @@ export async function followRun(
     if (at) respondedAtMs = performance.now();
     const isOver = at !== undefined && at.state !== 'running';
     const isLook = performance.now() - lookedAtMs >= lookEveryMs;
-    // If only the note cannot be read, nothing is missing: the run itself reports errors of the database.
+    // If only the note cannot be read, ignore that: the run itself reports errors of the database.
     if (isOver || isLook) noted = (await note?.(runId).catch(() => undefined)) ?? noted;
     if (at) onProgress(at.ended, at.planned, noted);
     if (isOver) return recordedEnd(await findRun(app.warehouse.db, runId), at.error);
@@ -69,11 +69,11 @@ export function endOf({ outcome, counts, reason, error }: Run): RunReport | unde
   return { outcome: 'incomplete', counts, reason: reason ?? 'problem', error: error ?? '' };
 }
 
-/** The end of a run whose job has ended, or is gone from the queue: the row of the run says which. */
+/** The end of a run after its job has ended, or is gone from the queue. The row of the run says which. */
 function recordedEnd(run: Run | undefined, jobError: string | undefined): RunReport {
   const report = run && endOf(run);
   if (report && run.outcome !== 'failed') return report;
-  // A worker attends to a run that the queue has lost, so the same command would join it once more.
+  // If the queue has lost a run, a worker still attends to it, so the same command would join it again.
   const isOpen = run && !report && jobError === undefined;
   const first = `correct QUEUE_URL if a worker has another one, or end the run, review-sync runs end ${run?.id}, and `;
   const hint = `Nothing is lost; ${isOpen ? first : ''}run it again. review-sync doctor says what is broken.`;
@@ -87,7 +87,7 @@ const interrupted = () =>
 
 /**
  * Starts a run and works on it in this process to its end, alone or together with running workers. An interruption ends
- * the run, even if this process only joined it: its own steps at once, those of other processes within seconds.
+ * the run, even if this process only joined it: its own steps end at once, steps of other processes within seconds.
  *
  * @throws as `followRun`.
  */

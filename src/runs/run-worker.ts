@@ -21,17 +21,17 @@ import { openRunSeats, openStepSlots, type RunSeats, type StepSlots } from './st
 
 export type RunWorkerOptions = Pick<TakeOptions, 'onRetry'> & {
   jobs: readonly AnyRunJob[];
-  /** Steps at a time, over all runs of the brand. */
+  /** Steps at a time over all runs of the brand. */
   concurrency?: number;
   /**
    * The open runs that this process carries out. Read every `everyMs` milliseconds, so that the worker soon
    * aborts the steps of a run that has ended. Eight steps of 500 orders would otherwise send 4,000 orders after Ctrl-C.
    */
   runsToCarryOut(): Promise<readonly OpenRun[]>;
-  /** Seats that all brands of this process share; default: as many as one brand has. */
+  /** Seats that all brands of this process share. Default: the seats of one brand. */
   seats?: RunSeats | undefined;
   everyMs?: number | undefined;
-  /** Starts the runs that are due by their schedule, until closed. Absent: this process starts none. */
+  /** Starts the due scheduled runs, until closed. Absent: this process starts none. */
   takeDue?: (taking: TakeOptions) => Promise<JobTaker>;
   /** Called for each step that ended, with its counts, or undefined if it failed. */
   onStep?: ((name: string, counts: Counts | undefined, seconds: number) => void) | undefined;
@@ -90,13 +90,13 @@ export async function startRunWorker(app: App, options: RunWorkerOptions): Promi
   };
 }
 
-/** The runs whose jobs this process takes, each in a seat. */
+/** The runs that this process takes jobs of, each in a seat. */
 function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOptions) {
   const { queues, warehouse } = app;
   const carried = new Map<string, Carried>();
   const ending = new Set<Promise<void>>();
   const slots = openStepSlots(taking.concurrency);
-  // One taker is that of the queue `scheduled`.
+  // One of the takers belongs to the queue `scheduled`.
   const { seats = openRunSeats(takersAtATime - 1, takersAtATime - 1) } = options;
 
   async function carry({ id: runId, job: jobName }: OpenRun): Promise<void> {
@@ -131,7 +131,7 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
   }
 
   return {
-    /** Stops the work of runs that are not open any more, and takes the jobs of new ones. @throws the queue's error. */
+    /** Stops the work of runs that are no longer open, and takes the jobs of new runs. @throws the queue's error. */
     async follow(open: readonly OpenRun[]): Promise<void> {
       for (const [runId, one] of carried) if (!open.some(({ id }) => id === runId)) letGo(runId, one);
       for (const run of open) if (!carried.has(run.id)) await carry(run);
@@ -148,10 +148,10 @@ function openCarriedRuns(app: App, options: RunWorkerOptions, taking: TakeOption
   };
 }
 
-/** What the jobs of a run are carried out with. `stopped` aborts when the run has ended elsewhere. */
+/** Dependencies of a run's jobs. `stopped` aborts when the run has ended elsewhere. */
 type Carrying = { app: App; options: RunWorkerOptions; slots: StepSlots; runId: string; stopped: AbortSignal };
 
-/** Carries a job of a run out. Those of a run that has ended, or has no row, do nothing. @returns what the queue keeps. */
+/** Carries out a job of a run. If the run has ended, or has no row, does nothing. @returns the counts for the queue. */
 async function handle({ app, options, slots, runId, stopped }: Carrying, job: QueueJob): Promise<Counts> {
   const run = await findRun(app.warehouse.db, runId);
   if (!run || run.finishedAt) return {};
@@ -182,7 +182,7 @@ async function takeStep(
     if (!signal.aborted) report();
     // An IncompleteError is permanent: a retry would fail in the same way.
     if (error instanceof IncompleteError) throw new UnrecoverableError(describeWithHint(error));
-    // The queue keeps the message only.
+    // The queue keeps only the message.
     throw new Error(describeWithHint(error), { cause: error });
   }
 }

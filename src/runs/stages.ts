@@ -6,37 +6,37 @@ import { type QueueJob, UnrecoverableError, WaitingChildrenError } from '../queu
 import { findRun, finishRun, type Run } from '../warehouse/runs/runs.ts';
 import type { AnyRunJob } from './define-run.ts';
 
-/** Data of a run's job: a run that is not planned yet, one that adds the steps of a batch, or one that waits for them. */
+/** Data of a run's job: the run is not planned yet, adds the steps of a batch, or waits for them. */
 export type RunData = { stage?: undefined } | AddingRun | (PlannedRun & { stage: 'waiting' });
 
 type AddingRun = PlannedRun & { stage: 'adding'; steps: unknown[] };
 
 type PlannedRun = {
-  /** What the job's `next` and `conclude` want to know again: how far reading has come. */
+  /** The state for the job's `next` and `conclude`: how far reading has come. */
   state?: unknown;
   /** Steps of all batches so far. */
   planned: number;
-  /** Steps of the batches before the last one, and how many of them succeeded. */
+  /** Steps of the batches before the last one, and the number that succeeded. */
   before: number;
   succeeded: number;
 };
 
 export type StepData = { payload: unknown };
 
-/** A run in hand. `signal` aborts when the worker stops, or the run has ended elsewhere. */
+/** A run that this worker holds. `signal` aborts when the worker stops, or the run has ended elsewhere. */
 export type HeldRun = { app: App; definition: AnyRunJob; job: QueueJob; run: Run; signal: AbortSignal };
 
 const tokenOf = (job: QueueJob) => job.token ?? '';
 
-/** The job of the run keeps the result of a step that succeeded. */
+/** The run's job keeps the results of successful steps. */
 const stepOptions = { attempts: 3, backoff: { type: 'exponential', delay: 2000 }, removeOnComplete: true } as const;
 
 /**
- * Takes a run from the stage that its job is in as far as it can: plan, then for each batch add the steps, wait for them
- * and plan the next batch; finally conclude. A stage gives the same result when it runs twice, as after a crash.
+ * Takes a run as far as it can from the stage of its job: plan; for each batch, add the steps, wait for them and plan
+ * the next batch; conclude. If a stage runs twice, as after a crash, it has the same result.
  *
- * @throws WaitingChildrenError while steps are going: the queue calls again when the last of them has ended.
- * @throws UnrecoverableError when the run failed for good, which is then recorded.
+ * @throws WaitingChildrenError while steps are running. When the last step has ended, the queue calls again.
+ * @throws UnrecoverableError if the run failed permanently. The failure is then recorded.
  */
 export async function takeRun(held: HeldRun): Promise<void> {
   const { app, job, run, signal } = held;
@@ -46,7 +46,7 @@ export async function takeRun(held: HeldRun): Promise<void> {
       const isWaiting = data.stage === 'waiting';
       if (isWaiting && (await job.moveToWaitingChildren(tokenOf(job)))) throw new WaitingChildrenError();
       signal.throwIfAborted();
-      // The steps of a run that has ended do nothing, and must not count as done. Before the first batch, `handle` looked.
+      // If the run has ended, its steps do nothing, and must not count as done. Before the first, `handle` checks.
       const hadSteps = isWaiting && data.planned > 0;
       if (hadSteps && (await findRun(app.warehouse.db, run.id))?.finishedAt) return;
       if (await takeStage(held, data)) return;
@@ -55,12 +55,12 @@ export async function takeRun(held: HeldRun): Promise<void> {
     if (signal.aborted || error instanceof WaitingChildrenError) throw error;
     if (isTransient(error) && !isLastAttempt(job)) throw new Error(describeWithHint(error), { cause: error });
     await finishRun(app.warehouse.db, run.id, { outcome: 'failed', error: describeWithHint(error) });
-    // The reason is recorded with the run; the job keeps words without customers' data.
+    // The run records the reason. The job keeps a text without customer data.
     throw new UnrecoverableError(describeWithHint(error));
   }
 }
 
-/** Takes a run through the stage that `data` says, and writes the next one down. @returns whether the run has ended. */
+/** Takes a run through the stage in `data`, and saves the next stage. @returns whether the run has ended. */
 async function takeStage(held: HeldRun, data: RunData): Promise<boolean> {
   const { app, definition, job, run, signal } = held;
   if (data.stage === 'adding') return addSteps(held, data);
@@ -85,9 +85,9 @@ async function takeStage(held: HeldRun, data: RunData): Promise<boolean> {
 
 const lostStep = 'the queue has lost the step';
 
-/** Writes the stage down. @throws Error if another worker took the job over while this process was frozen. */
+/** Saves the stage. @throws Error if another worker took the job over while this process was frozen. */
 async function writeDown({ app, job }: HeldRun, data: RunData): Promise<false> {
-  // In milliseconds, as the `lockDuration` of the worker.
+  // In milliseconds, like the worker's `lockDuration`.
   const isLocked = await job.extendLock(tokenOf(job), app.config.takeOverSeconds * 600);
   if (isLocked !== 1) throw new Error('another worker took this run over');
   await job.updateData(data);
@@ -95,9 +95,9 @@ async function writeDown({ app, job }: HeldRun, data: RunData): Promise<false> {
 }
 
 /**
- * Adds the steps of a batch at once, unless an interrupted attempt did: a step that has ended meanwhile must not be
- * added again. Postgres adds all or none. On Redis some may be missing, if the process died or a command of the
- * pipeline was interrupted: those count as lost, and the run is incomplete.
+ * Adds the steps of a batch at once, unless an interrupted attempt added them: a step that has ended meanwhile must not
+ * be added again. Postgres adds all steps or none. On Redis, steps may be missing if the process died or a command of
+ * the pipeline was interrupted. Missing steps count as lost, and the run is incomplete.
  */
 async function addSteps(held: HeldRun, { steps, ...data }: AddingRun): Promise<false> {
   const { app, definition, job, run } = held;

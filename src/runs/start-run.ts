@@ -8,17 +8,17 @@ import { endLostRuns, endRun } from './end-run.ts';
 
 export type RunRequest = {
   job: AnyRunJob;
-  /** What the person asked for beyond the settings of this process. */
+  /** Rights that the person asked for beyond this process's settings. */
   asked?: Partial<RunRights>;
-  /** What the run is about: the range of a backfill. At most one run of a key is open. */
+  /** The subject of the run: the range of a backfill. At most one run of a key is open. */
   key?: string;
-  /** A run of the key that has not ended is stopped, not joined. */
+  /** An open run of the key is stopped, not joined. */
   replaces?: boolean;
 };
 
 /**
- * First the queue gets the run's job, then the warehouse its row: nobody touches the queue of a run without a row, and a
- * row without a job would stop others.
+ * Adds the run's job to the queue first, and then its row to the warehouse: no process touches the queue of a run
+ * without a row, and a row without a job would block others.
  */
 async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'systems'>) {
   await app.queues.add(job.name, run.id);
@@ -29,21 +29,21 @@ async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'system
 }
 
 /**
- * Starts a run of a command, or joins the open run of the same key. A backfill of orders joins none: what that one has
- * read may be older than a correction of the queries, and Ctrl-C must leave nothing that mails.
+ * Starts a run of a command, or joins the open run of the same key. A backfill of orders does not join a run: that run
+ * may have read orders before a correction of the queries, and Ctrl-C must leave nothing that mails.
  *
  * @throws ReviewSyncError if the open run of the key was planned for another zone or system.
  */
 export async function startRun(app: App, request: RunRequest): Promise<{ id: string; joined: boolean }> {
   const { job, key, replaces = false } = request;
   const { db } = app.warehouse;
-  // The queue of a run that a process carries out may be another one than that of this command.
+  // If a process carries out a run, its queue may differ from the queue of this command.
   await endLostRuns(app, await unattendedRuns(db));
   for (;;) {
     const id = `${job.name}-${Date.now().toString(36)}-${randomBytes(6).toString('hex')}`;
     const rights = ownRights(app.config, request.asked?.trigger ?? job.trigger, request.asked);
     const isBegun = await begin(app, job, { id, key, startedBy: 'command', rights }).catch(async (cause: unknown) => {
-      // Perhaps only the response was lost. A worker must not carry out what a person believes has failed.
+      // Perhaps only the response was lost. A worker must not carry out a run that a person believes has failed.
       await endRun(app, id, 'the command that began it failed').catch(() => {
         const message = `The run may have begun, and a worker would carry it out (review-sync runs end ${id} prevents that)`;
         throw new ReviewSyncError('run', message, { cause });
@@ -69,8 +69,8 @@ export async function startRun(app: App, request: RunRequest): Promise<{ id: str
 /**
  * Starts the run of a job that is due by its schedule.
  *
- * @param dueId names the moment, which comes twice if a clock is set back: then the second run has an id of its own, because
- *   what the first one has read would count as read by this one.
+ * @param dueId names the scheduled time. If a clock is set back, the time comes twice. The second run then has an id of
+ *   its own, because otherwise the reads of the first run would count as its own.
  */
 export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Promise<void> {
   const { db } = app.warehouse;
@@ -79,7 +79,7 @@ export async function startDueRun(app: App, job: AnyRunJob, dueId: string): Prom
   const known = await openRuns(db, moment);
   const open = known.filter(({ finishedAt }) => finishedAt === null);
   const left = await endLostRuns(app, open, job.name);
-  // The run of the moment is over, too, if `endLostRuns` has just ended it.
+  // The run of this scheduled time is also over if `endLostRuns` has just ended it.
   const isOver = known.some(isOfMoment) && !left.some(isOfMoment);
   const id = isOver ? `${moment}-${randomBytes(6).toString('hex')}` : moment;
   const running = left.find((one) => one.id !== id && one.job === job.name);

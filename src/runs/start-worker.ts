@@ -15,9 +15,9 @@ import type { RunSeats } from './step-slots.ts';
 export type SharedWork = { seats: RunSeats; due: DueTaker };
 
 /**
- * Starts a worker that carries out every open run of its zone, shop and service, and starts those that are due.
+ * Starts a worker that carries out every open run of its zone, shop and service, and starts due runs.
  *
- * @param schedules those that are on: what the queue has of another job is ignored.
+ * @param schedules the schedules that are on. Queue entries of other jobs are ignored.
  */
 export function startWorker(
   app: App,
@@ -47,15 +47,15 @@ export function startWorker(
   });
 }
 
-/** A run that is not carried out is looked at again after so many milliseconds: its shop may come back. */
+/** A run that is not carried out is checked again after this many milliseconds: its shop may come back. */
 const lookAgainMs = 10_000;
 
 /** How long a look waits for the shop, in milliseconds. */
 const longestLookMs = 1000;
 
 /**
- * Which open runs this process carries out: those planned for its zone, its service and, if their steps read the shop,
- * its shop. Such a run stays its own to its end. The warehouse notes who carries a run out.
+ * The open runs that this process carries out: runs planned for its zone, its service and, if their steps read the
+ * shop, its shop. The process keeps such a run to its end. The warehouse notes who carries a run out.
  */
 export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promise<Run[]> {
   const { db } = app.warehouse;
@@ -80,7 +80,7 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promi
       if (deciding.has(run.id) || (known && known.untilMs > performance.now())) continue;
       deciding.set(run.id, decide(run));
     }
-    // A shop that does not respond delays no other run, nor the stop of a run that a person has ended.
+    // If a shop does not respond, it must not delay other runs, nor the stop of a run that a person has ended.
     await withTimeout(Promise.all(deciding.values()), longestLookMs, () => new Error('late')).catch(() => {});
     const ours = open.filter(({ id }) => decided.has(id) && decided.get(id)?.why === undefined);
     await noteAttended(
@@ -93,8 +93,8 @@ export function openRunChoice(app: App, jobs: readonly AnyRunJob[]): () => Promi
 }
 
 /**
- * Why this process may not carry a run out; undefined: it may. The address of the shop proves nothing by itself: a
- * replica has another one, and a copy may have the same. What counts is that the shop shows the orders that were pushed.
+ * Why this process may not carry a run out. Undefined: it may. The address of the shop proves nothing: a replica has
+ * another address, and a copy may have the same. The shop must show the orders that were pushed.
  *
  * @throws the errors of the shop.
  */

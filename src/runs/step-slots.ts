@@ -1,8 +1,8 @@
 export type StepSlots = ReturnType<typeof openStepSlots>;
 
 /**
- * Slots for the steps that one process carries out at a time, over all runs of a brand: a free slot goes to the waiting step of the
- * lowest number. So the steps of a backfill wait for those of the regular runs.
+ * Slots for the steps that one process carries out at a time, over all runs of a brand: a free slot goes to the waiting
+ * step of the lowest number. So the steps of a backfill wait for the steps of regular runs.
  */
 export function openStepSlots(count: number) {
   let free = count;
@@ -28,10 +28,11 @@ export function openStepSlots(count: number) {
 export type RunSeats = ReturnType<typeof openRunSeats>;
 
 /**
- * Runs that a process carries out at a time: each one has a connection to the queue. `take` says whether another may begin.
+ * Seats for the runs that a process carries out at a time: each has a connection to the queue. `take` says whether
+ * another run may begin.
  *
- * @param ofOthers seats for all runs but the first two of each brand that keep it up to date (`isLive`), which take any seat.
- *   By default half, so that backfills, and a brand whose runs do not end, leave the other brands the rest.
+ * @param ofOthers seats for all runs except the first two runs of each brand that keep it up to date (`isLive`), which
+ *   take any seat. Default: half, so that backfills, and a brand with endless runs, leave the rest to other brands.
  */
 export function openRunSeats(count: number, ofOthers = count / 2) {
   let taken = 0;
