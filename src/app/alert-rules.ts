@@ -7,7 +7,7 @@ import { differingSystems, mayDo } from './run-rights.ts';
 import type { StatusReport } from './status-report.ts';
 import { driftText, utc, waitingText } from './status-view.ts';
 
-/** The issues of a report, the most important first. Decides by columns and counts, never by a stored text. */
+/** The issues of a report, the most important first. Decides by columns and counts, never by stored text. */
 export function issuesOf(report: StatusReport): Issue[] {
   return [
     ...queueDown(report),
@@ -51,7 +51,7 @@ function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
   });
 }
 
-/** The interface has no versions: nobody says what the service adds or drops. */
+/** The interface has no versions: the service does not announce what it adds or drops. */
 export function drift({ drift: found }: Pick<StatusReport, 'drift'>): Issue[] {
   return found.slice(0, mostDriftIssues).flatMap((one) => {
     const key = `${driftKey}${one.record}.${one.field} ${one.change} ${one.exampleType} ${one.firstSeenAt.toISOString()}`;
@@ -62,7 +62,7 @@ export function drift({ drift: found }: Pick<StatusReport, 'drift'>): Issue[] {
 }
 const mostDriftIssues = 10;
 
-/** No alert: the service named the end of the wait, and the runs go on then. */
+/** No alert: the service named the end of the wait, and the runs then go on. */
 function held({ session: { heldUntil, heldReason } }: StatusReport): Issue[] {
   if (heldUntil === null) return [];
   const what = `no request is sent before ${utc(heldUntil)} UTC: ${holdText(heldReason)}`;
@@ -72,7 +72,7 @@ function held({ session: { heldUntil, heldReason } }: StatusReport): Issue[] {
   return note('held', what, hint);
 }
 
-/** A token may end now and then. So many refused tokens in an hour have another reason. */
+/** A token may end now and then. This many refused tokens in an hour have another reason. */
 const refusalsOfNote = 5;
 
 export function tokenRefused({ session: { refusedInHour } }: Pick<StatusReport, 'session'>): Issue[] {
@@ -91,7 +91,7 @@ function neverRun({ flows, newest }: StatusReport): Issue[] {
   });
 }
 
-/** A failed run of a command is an issue for a week. A failed scheduled run is one until the next run ends well. */
+/** A failed run of a command is an issue for a week. A failed scheduled run is an issue until the next run succeeds. */
 const commandIssueMs = 7 * 86_400_000;
 
 function failedRuns({ newest, at }: StatusReport): Issue[] {
@@ -108,7 +108,7 @@ function failedRuns({ newest, at }: StatusReport): Issue[] {
 
 function lagging({ flows, alertLagMinutes }: StatusReport): Issue[] {
   return flows.flatMap(({ flow, lagSeconds, isScheduled, overdueSeconds }) => {
-    // Without a schedule somebody else starts the runs: once a day, it is supposed.
+    // Without a schedule, something else starts the runs. Assume once a day.
     const lateSeconds = isScheduled ? overdueSeconds : lagSeconds && lagSeconds - 86_400;
     if (lagSeconds === null || lateSeconds === null || lateSeconds <= alertLagMinutes * 60) return [];
     const what = `${flow} are ${durationText(lagSeconds)} behind`;
@@ -131,7 +131,7 @@ function quiet({ daily }: StatusReport): Issue[] {
   });
 }
 
-/** No alert: the first sync and the nightly reconcile read them, and what these cannot read is an open gap. */
+/** No alert: the first sync and the nightly reconcile read these days. If they cannot, there is an open gap. */
 function gaps({ coverage }: StatusReport): Issue[] {
   const holes = coverage.reduce((sum, month) => sum + month.holes, 0);
   if (holes === 0) return [];
@@ -140,7 +140,7 @@ function gaps({ coverage }: StatusReport): Issue[] {
   return note('gaps', what, 'review-sync backfill reviews --gaps');
 }
 
-/** The next step for a span that could not be read, by the reason. */
+/** The next step for an unread span, by the reason. */
 const gapHints: Readonly<Record<GapKind, string>> = {
   'too-many':
     'review-sync backfill reviews reads reviews by their creation date; ' +
@@ -187,7 +187,7 @@ function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport
   );
 }
 
-/** What `status`, `doctor` and the next run say once orders were read by other queries than now. */
+/** The text of `status`, `doctor` and the next run if orders were read by other queries than now. */
 export const queriesChanged =
   'orders.sql, order_lines.sql or SHOP_TIME_ZONE has changed: orders that were pushed before are at the service as they ' +
   'were read then';
@@ -196,7 +196,7 @@ export const queriesChangedHint =
   'review-sync backfill orders sends those that differ now, and ends this notice; ' +
   'look first: review-sync backfill orders --dry-run --diff --limit 20';
 
-/** Seen by the first run after the change; a complete `backfill orders` ends it. */
+/** The first run after the change detects it. A complete `backfill orders` ends it. */
 function changedQueries({ orderQueries: { changedAt } }: StatusReport): Issue[] {
   if (changedAt === null) return [];
   return note('changed queries', `${queriesChanged} (seen at ${utc(changedAt)} UTC)`, queriesChangedHint);

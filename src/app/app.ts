@@ -29,32 +29,32 @@ export type AppOptions = {
   onRequestEnd?: (request: RequestFacts) => void;
   /** Connections of a process that serves several brands; they stay open. */
   shared?: SharedConnections | undefined;
-  /** Queues that jobs are taken from at a time; default: those of a worker. */
+  /** Queues to take jobs from at a time. Default: the number of a worker. */
   takers?: number;
 };
 
 export type SharedConnections = Awaited<ReturnType<typeof openShared>>;
 
-/** Connections to the warehouse of all brands of a process. One brand holds half of them at most. */
+/** Connections to the warehouse of all brands of a process. One brand holds at most half of them. */
 const connectionsOfBrands = 36;
-/** In addition, for the status of all of them. */
+/** Additional connections for the status of all brands. */
 const connectionsOfLooks = 4;
 
 /** @throws ReviewSyncError if the queue does not respond. */
 export async function openShared({ warehouseDatabaseUrl: url, queueUrl }: Deployment) {
   await using opened = new AsyncDisposableStack();
   const warehouse = opened.use(openPool({ url, connections: connectionsOfBrands }));
-  // For the status, which does not wait long for locks of other sessions.
+  // These connections serve the status, which does not wait long for locks of other sessions.
   const looks = opened.use(openPool({ url, connections: connectionsOfLooks, lockSeconds: shortLockSeconds }));
   const queue = opened.use(await openQueueServer(queueUrl, takersOfBrands));
   const all = opened.move();
   return { warehouse, looks, queue, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
-/** Steps of any kind that one process works on at the same time. */
+/** Steps of any kind that one process works on at a time. */
 export const stepsAtATime = windowsAtATime;
 
-/** Opens the queues beside a warehouse. @throws ReviewSyncError if the queue does not respond, or lacks its tables. */
+/** Opens the queues of a warehouse. @throws ReviewSyncError if the queue does not respond, or lacks its tables. */
 export const queuesOf = async ({ db }: Warehouse, { queueUrl, api, brand }: Config, options?: AppOptions) =>
   openQueues(queueUrl, await queueNames(db, api, brand), options?.shared?.queue, options?.takers);
 
@@ -86,7 +86,7 @@ export async function openSystems(config: Config, options: AppOptions) {
   await requireMigrated(warehouse);
   const fieldShapes = openFieldShapes(warehouse);
   opened.defer(() => fieldShapes.close());
-  // Ignore a service that cannot be asked: whatever pushes or lands asks it again.
+  // Ignore a service that does not respond: pushes and readings ask it again.
   await requireSameService(warehouse.db, service).catch((error: unknown) => {
     if (!(error instanceof ReviewApiError)) throw error;
   });
@@ -103,7 +103,7 @@ export async function openSystems(config: Config, options: AppOptions) {
       signal: abort.signal,
     }),
   );
-  // Pages in hand: `concurrency` of them are being requested, and as many others land.
+  // Pages in progress: `concurrency` pages are being requested, and as many land.
   const lists = openLists(pLimit(2 * service.concurrency));
   const all = opened.move();
   return {

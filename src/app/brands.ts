@@ -7,14 +7,14 @@ import { isSameAccount } from '../warehouse/connected-service.ts';
 import { type Config, type Environment, readConfig } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 
-/** A brand of BRANDS_DIR. Without BRANDS_DIR there is one: its `name` is undefined. */
+/** A brand of BRANDS_DIR. Without BRANDS_DIR there is one brand, with `name` undefined. */
 export type Brand = {
   name: string | undefined;
   /** The environment with the brand's file over it. */
   environment: Environment;
   /** The error in the brand's file. A brand with a fault cannot be used; the others can. */
   fault?: UsageError | undefined;
-  /** Its file cannot be read, so that nobody knows its WEBHOOK_BRAND_IDS. */
+  /** Its file cannot be read, so its WEBHOOK_BRAND_IDS are unknown. */
   isUnread?: boolean;
 };
 
@@ -34,7 +34,7 @@ const mayStandInBrand = /^(SHOP|REVIEW_API|REVIEW|ORDER|SCHEDULE|RECONCILE|ALERT
  * Reads the brands of BRANDS_DIR, sorted by name; undefined without BRANDS_DIR. An error in a file is the `fault` of its
  * brand. If two brands share an account or a brand id, both have a fault.
  *
- * @throws UsageError if BRANDS_DIR has no brand, or the environment has a variable that belongs into a brand's file.
+ * @throws UsageError if BRANDS_DIR has no brand, or the environment has a variable that belongs in a brand's file.
  */
 export function readBrands(environment: Environment): Brand[] | undefined {
   const folder = environment.BRANDS_DIR?.trim() ?? '';
@@ -96,9 +96,9 @@ function readBrand(folder: string, name: string, environment: Environment): Bran
 }
 
 /**
- * The environment of a brand: .env with the file of the brand over it. If both say something about mails or deletions, the
- * stricter value counts, as between a run and its process (promise 7): 0 or off in .env stops all brands. A malformed
- * value of .env stays, so that the brand is refused: somebody may have meant to stop it.
+ * The environment of a brand: .env with the file of the brand over it. If both set mails or deletions, the stricter
+ * value counts, as between a run and its process (promise 7): 0 or off in .env stops all brands. A malformed value of
+ * .env stays, so that the brand is refused: a person may have meant to stop it.
  */
 function environmentOf(all: Environment, own: Environment): Environment {
   const days = all.ORDER_CONTACT_MAX_AGE_DAYS?.trim() ?? '';
@@ -114,8 +114,8 @@ function environmentOf(all: Environment, own: Environment): Environment {
 }
 
 /**
- * What no two brands may share. To a shared `account` the orders of two shops would be pushed. With the `orders` of another
- * brand, as after a copy of its file, two brands would mail one customer. With a shared brand id, its webhooks would be
+ * Settings that no two brands may share. A shared `account` would get the orders of two shops. With shared `orders`, as
+ * after a copy of a brand's file, two brands would mail one customer. With a shared brand id, its webhooks would be
  * stored twice.
  */
 function ownOf(environment: Environment) {
@@ -128,14 +128,14 @@ function ownOf(environment: Environment) {
   try {
     if (url !== '') orders = `${url} ${readFileSync(join(environment.SHOP_SQL_DIR ?? '', 'orders.sql'), 'utf8')}`;
   } catch {
-    // It fails that brand only, and later.
+    // The error fails only that brand, later.
   }
   return { account, orders, ids: brandIdsOf(environment) };
 }
 
 type Owner = ReturnType<typeof ownOf> & { brand: Brand };
 
-/** The fault of a brand that shares something with another one. */
+/** The fault of a brand that shares such a setting with another brand. */
 function sharing({ brand, account, orders, ids }: Owner, all: readonly Owner[]): UsageError | undefined {
   for (const other of all) {
     if (other.brand === brand || other.brand.fault) continue;
@@ -157,7 +157,7 @@ function sharing({ brand, account, orders, ids }: Owner, all: readonly Owner[]):
 export const brandIdsOf = ({ WEBHOOK_BRAND_IDS: ids = '' }: Environment) =>
   ids.split(',').flatMap((id) => (/^\s*\d+\s*$/.test(id) ? [Number(id)] : []));
 
-/** The configuration of a brand. @throws UsageError that names what is wrong, and in which file. */
+/** The configuration of a brand. @throws UsageError with the error and its file. */
 export function configOf({ name, environment, fault }: Brand, read = readConfig): Config {
   if (fault) throw fault;
   return read(environment, name);

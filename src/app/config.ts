@@ -6,7 +6,7 @@ import { isTimeZone } from '../base/time/span.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a variable holds, read from its text. The message of an issue says what was expected. */
+/** The kind of a variable, read from its text. The message of an issue says what was expected. */
 type Kind<T> = v.GenericSchema<string, T>;
 
 type Message = string | ((issue: v.BaseIssue<unknown>) => string);
@@ -19,7 +19,7 @@ const withValue = (expected: string) => (issue: v.BaseIssue<unknown>) =>
 
 const text = v.string();
 
-/** The example has no password, which would be masked. */
+/** The example has no password: it would be masked. */
 const address = (protocols: readonly string[], example = `${protocols[0]}//user@host:port/name`) =>
   check((value) => {
     const url = URL.parse(value);
@@ -28,7 +28,7 @@ const address = (protocols: readonly string[], example = `${protocols[0]}//user@
 
 const postgres = ['postgres:', 'postgresql:'];
 
-/** A path that is no number would silently mean another database of a Redis. */
+/** A path that is not a number would silently mean another database of a Redis. */
 const queueUrl = v.pipe(
   address(['redis:', 'rediss:', ...postgres]),
   v.check(
@@ -37,13 +37,13 @@ const queueUrl = v.pipe(
   ),
 );
 
-/** `fetch` refuses an address with user and password, with a message that quotes them. */
+/** `fetch` refuses an address with user and password, and its message quotes them. */
 const httpUrl = v.pipe(
   address(['http:', 'https:'], 'https://reviews.example.com'),
   v.check((value) => new URL(value).username + new URL(value).password === '', 'an address without user and password'),
 );
 
-/** Each address has one spelling: the processes that share a token and a hold find them by it. */
+/** Gives each address one spelling: processes find their shared token and hold by the address. */
 const baseUrl = v.pipe(
   httpUrl,
   v.check((value) => !/[?#]/.test(value), 'an address without ? and #'),
@@ -95,7 +95,7 @@ export const timeZone = check(isTimeZone, withValue('an IANA time zone such as A
 const cron = check((pattern) => {
   if (pattern.split(/\s+/).length < 5) return false;
   try {
-    // Some patterns can be read and name no day, such as the 31st of April. In UTC no clock change hides the next one.
+    // Some valid patterns match no day, such as the 31st of April. In UTC no clock change hides the next day.
     CronExpressionParser.parse(pattern, { tz: 'UTC' }).next();
     return true;
   } catch {
@@ -105,7 +105,7 @@ const cron = check((pattern) => {
 
 type Reader = ReturnType<typeof openReader>;
 
-/** Adds what is missing or malformed to `wrong`, and reads on, so that one reading names all of it. */
+/** Adds missing and malformed variables to `wrong`, and reads on, so that one reading names all of them. */
 function openReader(environment: Environment, wrong: string[]) {
   const textOf = (name: string) => environment[name]?.trim() ?? '';
 
@@ -130,29 +130,29 @@ function openReader(environment: Environment, wrong: string[]) {
   };
 }
 
-/** What is set once, however many brands there are. */
+/** Settings that are set once for all brands. */
 function deploymentOf(read: Reader) {
   const { optional, required } = read;
   const warehouseDatabaseUrl = required('WAREHOUSE_DATABASE_URL', address(postgres));
   return {
-    /** The folder of the brands' files (src/app/brands.ts); undefined: there are no brands. */
+    /** The folder of the brands' files (src/app/brands.ts). Undefined: no brands. */
     brandsDir: optional('BRANDS_DIR', text, undefined),
     warehouseDatabaseUrl,
     queueUrl: optional('QUEUE_URL', queueUrl, warehouseDatabaseUrl),
-    /** The jobs of a dead worker are taken over after this many seconds at most. */
+    /** The jobs of a dead worker are taken over after at most this many seconds. */
     takeOverSeconds: optional('TAKE_OVER_SECONDS', number(1, 3600), 25),
     host: optional('HOST', text, '127.0.0.1'),
     port: optional('PORT', wholeNumber(0, 65_535), 8080),
     /** Port of a worker's metrics, on `host`; undefined: no metrics. */
     metricsPort: optional('METRICS_PORT', wholeNumber(0, 65_535), undefined),
-    /** Needed for the status page; undefined: there is no page. */
+    /** Needed for the status page. Undefined: no page. */
     statusToken: optional('STATUS_TOKEN', token, undefined),
     webhookSecret: optional('WEBHOOK_SECRET', secretPath, undefined),
     logLevel: optional('LOG_LEVEL', logLevel, 'info'),
   } as const;
 }
 
-/** @param required reads what the shop and the service need. */
+/** @param required reads variables that the shop and the service need. */
 function allOf(read: Reader, required = read.required) {
   const { optional, schedule } = read;
   const serviceTimeZone = optional('REVIEW_API_TIME_ZONE', timeZone, 'Asia/Seoul');
@@ -168,21 +168,21 @@ function allOf(read: Reader, required = read.required) {
       requestsPerSecond: optional('REVIEW_API_REQUESTS_PER_SECOND', number(0.01, 10_000), undefined),
     },
     orderOverlapMinutes: optional('ORDER_OVERLAP_MINUTES', number(0, 525_600), 10),
-    /** Orders that one run plans and keeps in the queue at a time. */
+    /** Orders that one run plans and queues at a time. */
     orderBatchSize: optional('ORDER_BATCH_SIZE', wholeNumber(1, 1_000_000), 50_000),
     reviewOverlapMinutes: optional('REVIEW_OVERLAP_MINUTES', number(0, 525_600), 60),
     /** A review dated before this year is a dead letter. */
     reviewYearsFrom: optional('REVIEW_YEARS_FROM', wholeNumber(1, 9999), 2000),
-    /** Age up to which each reconcile reads reviews again, and the time within which it reads the older ones. */
+    /** Up to `recentDays` of age, each reconcile reads reviews again. It reads older reviews within `allDays`. */
     reconcile: {
       recentDays: optional('RECONCILE_DAYS', number(0, 36_500), 45),
       allDays: optional('RECONCILE_ALL_DAYS', number(1, 36_500), 30),
     },
     orderContactMaxAgeDays: optional('ORDER_CONTACT_MAX_AGE_DAYS', number(0, 36_500), 30),
     orderDeletes: optional('ORDER_DELETES', oneOf(['off', 'send']), 'off'),
-    /** How many days of creation a reconcile reads the orders of again; 0: none. */
+    /** The rescan reads orders of this many days of creation again; 0: none. */
     orderRescanDays: optional('ORDER_RESCAN_DAYS', wholeNumber(0, 36_500), 60),
-    /** How long the lease on an order lasts after its process stopped: longer than any request. */
+    /** How long the lease of an order lasts after its process stopped: longer than any request. */
     orderLeaseSeconds: optional('ORDER_LEASE_SECONDS', number(1, 3600), 180),
     schedules: {
       catalog: schedule('SCHEDULE_CATALOG', '0 * * * *'),
@@ -206,51 +206,51 @@ function allOf(read: Reader, required = read.required) {
 const shopOf = ({ required, optional }: Pick<Reader, 'required' | 'optional'>) => ({
   url: required('SHOP_DATABASE_URL', address([...postgres, 'mysql:', 'mariadb:'])),
   sqlDir: optional('SHOP_SQL_DIR', text, 'sql/shop'),
-  /** The zone of dates without zone in the shop's queries; undefined: the shop has no such dates. */
+  /** The zone of dates without zone in the shop's queries. Undefined: no such dates. */
   timeZone: optional('SHOP_TIME_ZONE', timeZone, undefined),
 });
 
 /** The configuration of a process, read once from the environment. */
 export type Config = Readonly<ReturnType<typeof allOf>> & {
-  /** The brand whose schemas are used; undefined without BRANDS_DIR. */
+  /** The brand of the schemas; undefined without BRANDS_DIR. */
   readonly brand: string | undefined;
   /** How long a statement waits for a lock of another session; undefined: without an end. */
   readonly lockSeconds?: number | undefined;
 };
 
 /**
- * How long the status, and a command that does one brand after the other, wait for a lock, in seconds. Our own statements
- * hold their locks for less, except those that count all reviews.
+ * How long the status, and a command that handles one brand after the other, wait for a lock, in seconds. Our own
+ * statements hold locks for less, except counts of all reviews.
  */
 export const shortLockSeconds = 5;
 
-/** What all brands of a process share. */
+/** Settings that all brands of a process share. */
 export type Deployment = Readonly<ReturnType<typeof deploymentOf>>;
 export type ShopConfig = Readonly<ReturnType<typeof shopOf>>;
 
 /**
  * Reads the environment into a Config.
  *
- * @throws UsageError, as all readers below, that names every missing or malformed variable and the expected value, and
+ * @throws UsageError, like all readers below, with every missing or malformed variable and the expected value. It
  *   quotes no secret.
  */
 export const readConfig = (environment: Environment, brand?: string, read = allOf): Config =>
   Object.freeze({ ...readAll(environment, read, brand), brand });
 
-/** For a command that only reads the warehouse: what is missing of shop and service is an empty text. */
+/** For a command that only reads the warehouse: missing variables of shop and service become empty. */
 export const readWarehouseConfig = (environment: Environment, brand?: string): Config =>
   readConfig(environment, brand, (read) => allOf(read, (name, kind) => read.optional(name, kind, '' as never)));
 
-/** Whether shop and service are named, which `readWarehouseConfig` does not require. */
+/** Whether shop and service are configured: `readWarehouseConfig` does not require them. */
 export const isWhole = ({ shop, api }: Config): boolean => shop.url !== '' && api.baseUrl !== '' && api.clientId !== '';
 
 export const readDeployment = (environment: Environment): Deployment => readAll(environment, deploymentOf);
 
-/** Some commands read no configuration, and LOG_LEVEL holds for them too. */
+/** Reads LOG_LEVEL for commands that read no other configuration. */
 export const readLogLevel = (environment: Environment, usual: string): string =>
   readAll(environment, ({ optional }) => ({ level: optional('LOG_LEVEL', logLevel, usual) })).level;
 
-/** What reading the shop needs, and nothing else. */
+/** Reads only what reading the shop needs. */
 export const readShopConfig = (environment: Environment): ShopConfig => readAll(environment, shopOf);
 
 function readAll<T>(environment: Environment, read: (reader: Reader) => T, brand?: string): T {
@@ -267,16 +267,16 @@ function readAll<T>(environment: Environment, read: (reader: Reader) => T, brand
 }
 
 /**
- * A sentence for each of our variables that is set where nothing reads it, so that its default would apply unnoticed:
+ * A sentence for each of our variables that is set where nothing reads it. Its default would apply unnoticed:
  *
- * - its name is misspelt, or is one word of several, as in `set NAME`. If the right name is set, too, nothing is wrong;
- * - it is within the value of another variable, whose quote is not closed. That value may be a secret, and is not shown.
+ * - its name is misspelt, or is one word of several, as in `set NAME`, and the right name is not set;
+ * - it is within the value of another variable with an unclosed quote. That value may be a secret, and is not shown.
  *
- * @param known names that were read.
+ * @param known the names that were read.
  */
 function unreadVariables(environment: Environment, known: ReadonlySet<string>): string[] {
   const missing = [...known].filter((name) => environment[name] === undefined);
-  // Shorter names are near too many others, and LOGLEVEL is read by many other programs.
+  // Shorter names resemble too many others, and many other programs read LOGLEVEL.
   const guessed = missing.filter((name) => name.length >= 8 && name !== 'LOG_LEVEL');
   return Object.entries(environment).flatMap(([name, value = '']) => {
     if (known.has(name)) {
@@ -291,7 +291,7 @@ function unreadVariables(environment: Environment, known: ReadonlySet<string>): 
   });
 }
 
-/** Letters that only one of the names has: none if two are swapped, one if one is missing, two if one is another. */
+/** How many letters only one of the names has: 0 if two are swapped, 1 if one is missing, 2 if one differs. */
 function lettersApart(a: string, b: string): number {
   const onlyB = [...b];
   const onlyA = [...a].filter((letter) => {

@@ -5,7 +5,7 @@ import type { ReviewDeps } from '../reviews/review-deps.ts';
 import type { Systems } from './app.ts';
 import { requireSameShop } from './require-same-shop.ts';
 
-/** What reading, comparing and pushing orders needs of the app. */
+/** The app's dependencies for reading, comparing and pushing orders. */
 export const orderDeps = (app: Systems, signal: AbortSignal): OrderDeps => ({
   api: app.api,
   shop: app.shop,
@@ -20,7 +20,7 @@ export const orderDeps = (app: Systems, signal: AbortSignal): OrderDeps => ({
   requireSameShop: () => requireSameShop({ shop: app.shop, db: app.warehouse.db }),
 });
 
-/** What planning and reading reviews needs of the app. Not to be kept for a day: the plausible dates end tomorrow. */
+/** The app's dependencies for planning and reading reviews. Keep them less than a day: plausible dates end tomorrow. */
 export function reviewDeps(app: Systems, signal: AbortSignal): ReviewDeps {
   const { warehouse, now, lists, config } = app;
   const { timeZone } = config.api;

@@ -11,7 +11,7 @@ export const metricsContentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
 export const renderBrands = async (all: readonly Metrics[]): Promise<string> =>
   AggregatorRegistry.aggregate(await Promise.all(all.map((one) => one.ofBrand()))).metrics();
 
-/** Counters of this process, and gauges of the whole system, for which `report` is read at each scrape. */
+/** Counters of this process, and gauges of the whole system. Each scrape reads `report` for the gauges. */
 export function openMetrics(report: () => Promise<StatusReport>, brand?: string) {
   const registry = new Registry();
   if (brand !== undefined) registry.setDefaultLabels({ brand });
@@ -57,7 +57,7 @@ export function openMetrics(report: () => Promise<StatusReport>, brand?: string)
       show(await report());
       return registry.metrics();
     },
-    /** The same for one of several brands. If its state cannot be read, only the counters of this process. */
+    /** The metrics of one of several brands. If its state cannot be read, only the counters of this process. */
     async ofBrand(): Promise<object[]> {
       const [state] = await Promise.allSettled([report().then(show)]);
       const all = await registry.getMetricsAsJSON();
@@ -66,7 +66,7 @@ export function openMetrics(report: () => Promise<StatusReport>, brand?: string)
   };
 }
 
-/** The path without ids, which would each make a series. */
+/** The path without ids: each id would make a series. */
 const routeOf = (path: string) => path.replace(/\/\d+/g, '/:id');
 
 /** Gauges of the whole system: every process reports the same values. */

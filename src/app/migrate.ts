@@ -23,11 +23,11 @@ import type { Config, Deployment } from './config.ts';
 import { ownedBy, serviceOf } from './require-same-service.ts';
 
 /**
- * Brings the schemas and the queue up to date. If a migration is pending, drops the views of `bi` over all brands first:
- * `completeUnion` makes them again.
+ * Brings the schemas and the queue up to date. If a migration is pending, first drops the views of `bi` over all
+ * brands. `completeUnion` creates them again.
  *
  * @param unbranded the database without the schemas of a brand.
- * @throws UsageError if the schemas would be those of another brand, or of no brand.
+ * @throws UsageError if the schemas belong to another brand, or to no brand.
  */
 export async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config: Config) {
   const { db, brand } = warehouse;
@@ -40,8 +40,8 @@ export async function migrateSchemas(warehouse: Warehouse, unbranded: Db, config
 }
 
 /**
- * Refuses to make new schemas for an account that has schemas under another brand. That would be the same brand renamed:
- * all its orders would be pushed again, with the contact data of their customers.
+ * Refuses new schemas for an account that has schemas under another brand. The brand was renamed, and all its orders
+ * would be pushed again, with the contact data of their customers.
  */
 async function requireOwnSchemas(unbranded: Db, { brand, api }: Config): Promise<void> {
   const isPlain = await hasPlainSchemas(unbranded);
@@ -62,9 +62,9 @@ async function requireOwnSchemas(unbranded: Db, { brand, api }: Config): Promise
 }
 
 /**
- * Makes the views of `bi` over all brands again if they lack a brand. Called once, after the last brand.
+ * If the views of `bi` over all brands lack a brand, creates them again. Called once, after the last brand.
  *
- * @param like the brand whose views say which views are made; another one if it has no schemas.
+ * @param like the brand with the model views. If it has no schemas, another brand is used.
  */
 export async function completeUnion(url: string, like: string): Promise<void> {
   await using unbranded = await openWarehouse({ url, connections: 1, silenceMs: 0 });
@@ -78,7 +78,7 @@ export async function completeUnion(url: string, like: string): Promise<void> {
   await makeUnion(db, model).catch(() => dropUnion(db).then(() => makeUnion(db, model)));
 }
 
-/** Makes the warehouse without brands that of a brand. @throws UsageError if it is not there, or of another account. */
+/** Moves the warehouse without brands to a brand. @throws UsageError if it is missing, or has another account. */
 export async function moveWarehouseTo(brand: Brand, name: string): Promise<void> {
   const config = configOf(brand);
   const opened = { url: config.warehouseDatabaseUrl, connections: 2, silenceMs: 0 };
@@ -99,8 +99,8 @@ export async function moveWarehouseTo(brand: Brand, name: string): Promise<void>
 }
 
 /**
- * Counts what the warehouse holds of a brand that is not in use any more, and with `isApplied` drops it: its schedules,
- * schemas and role. `isRoleKept`: another database or a login uses the role.
+ * Counts what the warehouse holds of a brand that is no longer in use. With `isApplied`, drops its schedules, schemas
+ * and role. `isRoleKept`: another database or a login uses the role.
  *
  * @throws UsageError if the brand has a file, or no schemas.
  */

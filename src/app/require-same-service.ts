@@ -18,21 +18,22 @@ import { openServiceSession } from '../warehouse/service-session.ts';
 import type { Config } from './config.ts';
 import { isPushedDate } from './require-same-shop.ts';
 
-/** Limits of the client for questions whose answer a person waits for: shorter than those of the runs. */
+/** Limits of the client while a person waits: shorter than those of the runs. */
 export const shortLimits = {
   timeoutMs: 20_000,
   retry: { attempts: 3, baseDelayMs: 200, maxRetryAfterMs: 1000, giveUpAfterMs: 5000 },
 } as const;
 
 /**
- * Checks that the configured service is the one to which the warehouse belongs. With another one, such as the real
- * service after the reference service, every order would count as pushed and every older review as read.
+ * Checks that the warehouse belongs to the configured service. With another service, such as the real one after the
+ * reference service, every order would count as pushed and every older review as read.
  *
- * If address and client id are those of the last command, no request is sent. Otherwise the service may have moved, or have a
- * new client: it is recorded if it knows one of the newest and oldest orders and reviews, or if the warehouse has none, as
- * after a trial with an empty service. Then what was learned and read of the service before does not count.
+ * If address and client id are those of the last command, no request is sent. Otherwise the service may have moved, or
+ * have a new client. If it knows one of the newest and oldest orders and reviews, it is recorded. If the warehouse has
+ * no orders and reviews, as after a trial with an empty service, it is recorded, too, and everything learned from the
+ * earlier service is forgotten.
  *
- * @throws ReviewSyncError if it knows none of them, and the client's errors if it cannot be asked.
+ * @throws ReviewSyncError if the service knows none of them, and the client's errors if it does not respond.
  */
 export async function requireSameService(db: Db, config: Config['api']): Promise<void> {
   const before = await connectedService(db);
@@ -43,7 +44,7 @@ export async function requireSameService(db: Db, config: Config['api']): Promise
   await recordConnectedService(db, serviceOf(config));
 }
 
-/** What is wrong if the warehouse belongs to another service; undefined if it does not. Changes nothing. */
+/** The error if the warehouse belongs to another service; undefined if it does not. Changes nothing. */
 export async function otherServiceProblem(db: Db, config: Config['api']): Promise<ReviewSyncError | undefined> {
   const before = await connectedService(db);
   const now = serviceOf(config);
@@ -69,7 +70,7 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
   );
 }
 
-/** Why a brand may not use the account of another one. */
+/** Why a brand may not use the account of another brand. */
 export const ownedBy = (owner: string): UsageError =>
   new UsageError(
     `The account of REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID belongs to the brand ${owner} of this warehouse. Under another name, all its orders would be pushed again`,
@@ -87,7 +88,7 @@ export const serviceOf = ({ baseUrl, clientId }: Pick<Config['api'], 'baseUrl' |
 /** The session with the service that all processes on this warehouse share. */
 export const sharedSession = (db: Db, api: Config['api']) => openServiceSession(db, serviceOf(api), api.clientSecret);
 
-/** With short waits: a command must not wait for minutes if the service is down. */
+/** Asks with short waits: if the service is down, a command must not wait for minutes. */
 async function knowsOne(db: Db, config: Config['api'], { orders, reviews }: KnownRecords): Promise<boolean> {
   await using api = openReviewApi({ ...config, ...shortLimits, session: sharedSession(db, config) });
   const unlessAbsent = (error: unknown) => {

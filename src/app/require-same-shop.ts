@@ -9,8 +9,8 @@ import { ordersOfAllAges, setCreations } from '../warehouse/orders/known-orders.
 type ShopDeps = { shop: Pick<Shop, 'orders' | 'orderCodes'>; db: Db };
 
 /**
- * Whether a date of creation is the pushed one within a second, or off by quarter hours, as after a corrected SHOP_TIME_ZONE.
- * Two shops that number their orders by day have the same codes on the same days.
+ * Whether a date of creation equals the pushed date within a second, or differs by quarter hours, as after a corrected
+ * SHOP_TIME_ZONE. If two shops number their orders by day, they have the same codes on the same days.
  */
 export function isPushedDate(one: Date, pushed: Date): boolean {
   const quarterHourMs = 900_000;
@@ -19,12 +19,12 @@ export function isPushedDate(one: Date, pushed: Date): boolean {
 }
 
 /**
- * Whether the shop is the one whose orders the warehouse remembers: it shows one of a dozen pushed orders, the oldest, the
- * newest and some between, with the date of creation that was pushed. Another shop, or an empty copy, may have the
- * address of this one, so each process asks before it pushes orders.
+ * Whether this is the shop of the orders in the warehouse: it shows one of a dozen pushed orders, the oldest, the
+ * newest and some between, with the pushed date of creation. Another shop, or an empty copy, may have the same address,
+ * so each process checks before it pushes orders.
  *
- * @returns how many orders were `asked` for. `verdict` unknown: no order was pushed yet, or none since a person said that the
- *   shop is the same; or none of the dates that the shop shows can be read.
+ * @returns how many orders were `asked` for. `verdict` unknown: no order was pushed yet, or none since a person said
+ *   that the shop is the same; or the shop shows no readable date.
  */
 export async function sameShop({ shop, db }: ShopDeps) {
   const pushed = await ordersOfAllAges(db);
@@ -40,13 +40,13 @@ export async function sameShop({ shop, db }: ShopDeps) {
   return { verdict, asked: pushed.length };
 }
 
-/** @throws ReviewSyncError `other-shop` if the shop shows none of the orders that were pushed. */
+/** @throws ReviewSyncError `other-shop` if the shop shows none of the pushed orders. */
 export async function requireSameShop(deps: ShopDeps): Promise<void> {
   const problem = await otherShopProblem(deps);
   if (problem) throw problem;
 }
 
-/** Undefined if the shop is not another one, or nobody knows. */
+/** Undefined if the shop is the same, or nobody knows. */
 export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError | undefined> {
   const { verdict, asked } = await sameShop(deps);
   if (verdict !== 'other') return undefined;
@@ -64,7 +64,7 @@ export async function otherShopProblem(deps: ShopDeps): Promise<ReviewSyncError 
 }
 
 /**
- * Takes the shop's dates of creation as those of the pushed orders: a person says that they are the same orders. Reads
+ * Replaces the dates of creation of pushed orders by the shop's: a person says that they are the same orders. Reads
  * code and date of every order of the shop.
  *
  * @returns how many pushed orders had another date.

@@ -22,7 +22,7 @@ import { requireSameService } from './require-same-service.ts';
 import { requireSameShop } from './require-same-shop.ts';
 import { ownPushRights } from './run-rights.ts';
 
-/** @throws UsageError if one of the ids is of no dead letter. */
+/** @throws UsageError if one of the ids has no dead letter. */
 export async function requireKnown(db: Db, ids: readonly number[]): Promise<DeadLetter[]> {
   const found = await deadLettersById(db, ids);
   const unknown = ids.find((id) => !found.some((one) => one.id === id));
@@ -31,11 +31,12 @@ export async function requireKnown(db: Db, ids: readonly number[]): Promise<Dead
 }
 
 /**
- * Retries the records of all open dead letters, or of those that `ids` name. A discarded one that is named opens again.
+ * Retries the records of all open dead letters, or of the dead letters in `ids`. A discarded dead letter in `ids` opens
+ * again.
  *
- * @returns how many records were `tried`, how many of them have no open dead letter any more (`resolved`), and how many
- *   dead letters are `open`. `isFailing`: one of these is of a record that was tried. `notRetried`: the ids of discarded
- *   webhooks that were named.
+ * @returns how many records were `tried`, how many of them no longer have an open dead letter (`resolved`), and how
+ *   many dead letters are `open`. `isFailing`: an open dead letter belongs to a tried record. `notRetried`: the
+ *   discarded webhooks in `ids`.
  * @throws UsageError as `requireKnown`; ReviewSyncError if orders are among them and the shop is another one; the errors of
  *   service, shop and warehouse.
  */
@@ -68,8 +69,8 @@ export async function retryDeadLetters(
 }
 
 /**
- * Reviews are read from the service at once; what a webhook names is stored again, and serve or a worker reads it; then the
- * catalog; then these orders alone, for a first `sync orders` would push the whole shop.
+ * Reviews are read from the service at once. The events of a webhook are stored again, and serve or a worker reads
+ * them. Then follows the catalog, and then these orders alone: a first `sync orders` would push the whole shop.
  *
  * @returns the codes of the orders that were pushed again.
  */
@@ -107,7 +108,7 @@ async function retryWebhook(app: App, deadLetter: DeadLetter): Promise<void> {
   // If no brand has the brand_id, nothing of the webhook would be stored here, and the dead letter must not close.
   if (app.config.brand !== undefined && !brandIds.some((id) => idsOf.includes(id))) return;
   const stored = await storeEvents({ db, brandIds }, readEvents(body), deadLetter.firstFailedAt);
-  // A fault of a part of it is a dead letter of its own now.
+  // A fault in a part of the body is now a dead letter of its own.
   const isFaulty = ({ payload: part }: EventFault) => contentKey(part) === contentKey(body);
   if (stored.kind === 'stored' && !stored.faults.some(isFaulty))
     await resolveDeadLetters(db, 'webhook', [deadLetter.key]);

@@ -5,7 +5,7 @@ import type { Run, RunRights, RunSystems, Trigger } from '../warehouse/runs/runs
 import type { Config } from './config.ts';
 import { serviceOf } from './require-same-service.ts';
 
-/** What this process decides for a run, or a push without a run, that it starts. */
+/** The rights that this process gives to a run, or to a push without a run, that it starts. */
 export const ownRights = (config: Config, trigger: Trigger, asked: Partial<RunRights> = {}): RunRights => ({
   trigger,
   allowRemovals: asked.allowRemovals ?? false,
@@ -32,7 +32,7 @@ export const ownPushRights = (config: Config, trigger: Trigger, asked: Partial<R
 /** `sync-orders`, `rescan-orders`, `backfill-orders`. */
 export const isOfOrders = ({ job }: Pick<Run, 'job'>): boolean => job.endsWith('-orders');
 
-/** What a run may do to customers and to records at the service, as a sentence. */
+/** A sentence: what a run may do to customers and to records at the service. */
 export function mayDo({ job, rights }: Pick<Run, 'job' | 'rights'>): string {
   if (!isOfOrders({ job })) return 'It sends no contact';
   const contact = {
@@ -44,11 +44,11 @@ export function mayDo({ job, rights }: Pick<Run, 'job' | 'rights'>): string {
   return `It ${contact}${removals} and ${rights.deletes === 'send' ? 'may delete orders' : 'deletes no order'}`;
 }
 
-/** The zone and systems of this process, as a run that it starts is planned for. @param readsShop whether its steps do. */
+/** The zone and systems of this process, for a run that it starts. @param readsShop whether steps read the shop. */
 export function systemsOf({ api, shop }: Config, readsShop = true): RunSystems {
   const { address, client } = serviceOf(api);
   const url = new URL(shop.url);
-  // A socket is named by a parameter.
+  // A parameter names the socket.
   const socket = url.searchParams.get('host') ?? url.searchParams.get('socket') ?? '';
   return {
     timeZone: api.timeZone,
@@ -63,7 +63,7 @@ const settings = [
   ['service', 'REVIEW_API_BASE_URL'],
 ] as const;
 
-/** Each setting for which a run is planned and that this process has otherwise, with both values. */
+/** Each setting in which this process differs from a run's plan, with both values. */
 export const differingSystems = (planned: RunSystems, own: RunSystems) =>
   settings
     .filter(([name]) => planned[name] !== own[name] && planned[name] !== '')

@@ -30,7 +30,7 @@ export type RunInProgress = {
   reviews: number;
 };
 
-/** Runs in progress that are shown. More than a handful is a queue full of commands. */
+/** Shown runs in progress. More than a handful is a queue full of commands. */
 const mostInProgress = 5;
 
 type StatusSource = Pick<App, 'warehouse' | 'config' | 'now'> & { queues: Queues | Error | undefined };
@@ -41,20 +41,20 @@ export type StatusReport = Awaited<ReturnType<typeof statusReport>>;
 /**
  * Reads the state of everything, without shop and service. A queue that is down is reported in `queue.error`.
  *
- * @param source.queues an error if the queue could not be opened, undefined if shop and service are not named: its name
- *   depends on the client id.
+ * @param source.queues an error if the queue could not be opened; undefined if shop and service are not configured,
+ *   because the queue's name depends on the client id.
  * @throws the errors of the warehouse.
  */
 export async function statusReport({ warehouse: { db }, config, now, queues }: StatusSource) {
   const at = now();
   const days = await coverageByDay(db);
-  // Before the runs are read: a queue that hangs is waited for, and `attendedAt` would look as old as that wait.
+  // Read the clock before the runs. If the queue hangs, `attendedAt` would otherwise look as old as the wait for it.
   const warehouseAt = await warehouseNow(db);
   const open = await openRuns(db);
   const runs = await lastRuns(db, 20);
   const { progress, ...ofQueue } = await readQueue(queues, config.queueUrl, open);
   const running = runs.filter(({ finishedAt }) => finishedAt === null).slice(0, mostInProgress);
-  // A process that takes jobs of the run's queue says that it carries the run out, also if the job is gone from it.
+  // A process that takes jobs of the run's queue notes that it carries the run out, even if the job is gone from it.
   const isGone = ({ id }: Run) => ['lost', 'failed'].includes(progress.get(id)?.state ?? '');
   return {
     at,
@@ -62,13 +62,13 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
       flowOf('orders', await readCursor(db, 'orders'), config, at),
       flowOf('reviews', await readCursor(db, 'reviews'), config, at),
     ],
-    // What lags, waits or is open for longer or in a larger number than these is worth an alert.
+    // Limits of lag, dead letters and waiting lines. Beyond these, an alert is posted.
     alertLagMinutes: config.alerts.lagMinutes,
     alertDeadLetters: config.alerts.deadLetters,
     alertWaitingDays: config.alerts.waitingDays,
     ...coverageOf(days),
     runs,
-    /** The newest of the runs that have not ended. */
+    /** The newest open runs. */
     inProgress: await Promise.all(
       running.map(async (run): Promise<RunInProgress> => {
         const { reviews } = await spanTotals(db, run.id);
@@ -77,17 +77,17 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
         return { run, steps, isAttended: isAttended(run, warehouseAt) && !isGone(run), reviews };
       }),
     ),
-    /** The newest run of each job that has ended. */
+    /** The newest ended run of each job. */
     newest: await newestEnded(db),
     deadLetters: await groupDeadLetters(db),
     /** Pushed orders that the shop no longer shows. */
     absentOrders: await absenceSummary(db),
     orderDeletes: config.orderDeletes,
-    /** Order lines that wait until the service is known to have their product. */
+    /** Order lines that wait until their product id is known. */
     waiting: await waitingLines(db),
-    /** Orders whose member grade the service is not known to have. */
+    /** Orders that wait for the id of their member grade. */
     waitingForGrades: await waitingForGrades(db),
-    /** Whether all orders were read by the shop queries of now. */
+    /** Whether the present shop queries have read all orders. */
     orderQueries: await orderQueriesState(db),
     openGaps: await openGaps(db),
     /** Reviews that a reconcile did not find and that are not yet confirmed to be deleted. */
@@ -102,14 +102,14 @@ export async function statusReport({ warehouse: { db }, config, now, queues }: S
     leftRuns: open
       .filter((run) => isGone(run) || isUnattended(run, warehouseAt))
       .map((run) => ({ ...run, stepsLeft: stepsLeft(progress.get(run.id)) })),
-    /** The zone and systems of this process; undefined if it has the warehouse only. */
+    /** The zone and systems of this process; undefined if only the warehouse is configured. */
     systems: isWhole(config) ? systemsOf(config) : undefined,
   };
 }
 
 /**
- * `steps`: those of open runs that have not ended. `error`: why the queue cannot be read, with what helps; then nothing else
- * is known of it. `progress`: how far the open runs are, by id.
+ * `steps`: unfinished steps of open runs. `error`: why the queue cannot be read, with a hint; the other fields are then
+ * unknown. `progress`: the progress of the open runs, by id.
  */
 type QueueStatus = {
   queue: { kind: 'redis' | 'postgres'; steps?: number; error?: string; hint?: string };
@@ -152,11 +152,11 @@ export function flowOf(
   return {
     flow,
     watermark: cursor ? new Date(cursor.at).toISOString() : null,
-    /** Since the last run that read everything began. */
+    /** Seconds since the last run that read everything began. */
     lagSeconds: readTo ? secondsSince(readTo) : null,
     /** Whether SCHEDULE_ORDERS or SCHEDULE_REVIEWS has a pattern. */
     isScheduled: pattern !== '',
-    /** Since the run after that was due by the schedule. Null: it is not due yet, or there is no schedule. */
+    /** Seconds since the next run was due by the schedule. Null: it is not due yet, or there is no schedule. */
     overdueSeconds: dueAt && dueAt < now ? secondsSince(dueAt) : null,
   };
 }

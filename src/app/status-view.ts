@@ -8,7 +8,7 @@ import type { Run } from '../warehouse/runs/runs.ts';
 import { isOfOrders } from './run-rights.ts';
 import type { RunInProgress, StatusReport } from './status-report.ts';
 
-/** `status` draws it for a terminal, the page as HTML. `unknown`: why nobody knows whether it has rows. */
+/** A table that `status` draws for a terminal, and the page as HTML. `unknown`: why its rows are unknown. */
 export type StatusTable = {
   title: string;
   head: readonly string[];
@@ -119,7 +119,7 @@ const gapReasons: Readonly<Record<GapKind, string>> = {
   failed: 'the service fails on the request (5xx or no usable response), or a step of a run failed',
 };
 
-/** What the process that carries a run out waits for; undefined if it does not wait. */
+/** The reason why the process that carries a run out waits; undefined if it does not wait. */
 export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date): string | undefined {
   if (waitReason === null || waitUntil === null || finishedAt || waitUntil <= now) return undefined;
   return `waits until ${utc(waitUntil).slice(11)}: ${waitReason}`;
@@ -176,7 +176,7 @@ export function waitingText({ waiting: { lines, orders, oldest }, at }: StatusRe
   );
 }
 
-/** Facts that need no table, a sentence each. */
+/** Facts without a table, one sentence each. */
 export function statusNotes(report: StatusReport): string[] {
   const { webhooks, alertWaitingDays, systems } = report;
   const waiting = waitingText(report);

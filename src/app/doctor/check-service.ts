@@ -62,7 +62,7 @@ export function checkZone(timestamp: string | null, timeZone: string): Finding {
   return fault(what, 'set REVIEW_API_TIME_ZONE to the zone of the service');
 }
 
-/** Lists the second of the newest review in the configured zone: the review must be there, on a page of at most 100. */
+/** Lists the second of the newest review in the configured zone. The review must be on the page, of at most 100. */
 async function checkPages(api: ReviewApi, last: Second, timeZone: string): Promise<Finding[]> {
   const { start, end } = localPeriod({ start: last, end: last + 1 }, timeZone);
   const page = await api.reviews.page({ start_datetime: start, end_datetime: end, limit: 100 }, 1);
@@ -75,7 +75,7 @@ async function checkPages(api: ReviewApi, last: Second, timeZone: string): Promi
   return [ok('its newest review is listed at its second, in pages of 100')];
 }
 
-/** A list that a cache has kept proves what was there when it was kept; a detail of an order is refused then. */
+/** A cached list proves only the state when it was cached. A cached order detail is refused. */
 function checkCache(api: ReviewApi): Finding[] {
   const { oldestMs } = api.stats();
   if (oldestMs <= 60_000) return [];

@@ -17,8 +17,8 @@ import type { CatalogKind } from '../../warehouse/orders/catalog-links.ts';
 import { applying, type Finding, failed, fault, inTime, ok, warning } from './finding.ts';
 
 /**
- * Checks the rights, every query against the contract, and a sample of the orders, read as a run reads them. It names what
- * a run would make a dead letter. Changes nothing.
+ * Checks the rights, every query against the contract, and a sample of the orders, read as a run reads them. Names the
+ * records that a run would make dead letters. Changes nothing.
  */
 export async function checkShop(shop: Shop, sqlDir: string): Promise<Finding[]> {
   try {
@@ -54,7 +54,7 @@ function checkServer(facts: ShopFacts): Finding[] {
       `${is}, ${who} (${examples.join(', ')} …): review-sync itself never does, reads alone are enough`,
       'create a user with select only, and name it in SHOP_DATABASE_URL',
     ],
-    // The session keeps the shop's search path, so it calls what another role puts into a schema of that path.
+    // The session keeps the shop's search path, so it may call a function that another role puts there.
     [
       openSchemas.length > 0,
       `every role of the shop's database may create functions in the schema ${schemas}: one could read what ${user} may read`,
@@ -70,7 +70,7 @@ function checkServer(facts: ShopFacts): Finding[] {
   return writable === 0 ? [ok(`${is}, who may only read`), ...warnings] : warnings;
 }
 
-/** @param folder where the query must be; undefined: it may be absent. */
+/** @param folder the folder that must have the query. Undefined: the query may be absent. */
 const checkQuery = (shop: Shop, name: QueryName, folder?: string): Promise<Finding[]> =>
   guarded(`${name}.sql`, async () => {
     if ((await shop.hasQuery(name)) || folder === undefined) return [];
@@ -112,7 +112,7 @@ async function checkOrders(shop: Shop): Promise<Finding[]> {
     ...checkDates(orders, now, shop.dialect),
     ...(await checkNewOrders(shop, orders, now)),
   ];
-  // A fault, such as lines that a join repeats, explains their sum.
+  // A fault, such as lines that a join repeats, already explains a wrong sum.
   const sums = findings.some(({ level }) => level === 'fault') ? [] : checkSums(orders);
   const ofValues = [...sums, ...checkStatuses(lines)];
   if (findings.length > 0) return [...findings, ...ofValues];
@@ -139,7 +139,7 @@ function checkRows(orders: readonly RawOrder[]): Finding[] {
   ];
 }
 
-/** Rows that runs may miss, since they lack a usable code or date. Shows one by its key, without values of customers. */
+/** Rows that runs may miss, because they lack a usable code or date. Shows one key, without customer data. */
 async function keylessOrders(shop: Shop): Promise<Finding[]> {
   try {
     const rows = await shop.keylessOrders();
@@ -154,7 +154,7 @@ async function keylessOrders(shop: Shop): Promise<Finding[]> {
     const howMany = `${rows.length === keylessAtMost ? 'at least ' : ''}${counted(rows.length, 'row')}`;
     return [warning(`orders.sql: ${howMany} that runs may not find, such as: ${example}`, correctOrLeaveOut)];
   } catch (error) {
-    // All rows are looked at: in a large shop that is not possible within 30 s.
+    // The query reads all rows. In a large shop that is not possible within 30 s.
     if (!isShopCancelled(error)) throw error;
     const what = 'orders.sql: it is unknown whether rows have no code or no date: looking took over 30 s';
     return [warning(what, 'run the query by hand with: where code is null')];
@@ -163,7 +163,7 @@ async function keylessOrders(shop: Shop): Promise<Finding[]> {
 
 /**
  * Rows that would become dead letters, by reason, each with the key of an example. If there are no `others` that can be
- * synced, the query is wrong, and not its rows.
+ * synced, the query itself is wrong.
  */
 function misfits(file: string, found: readonly NewDeadLetter[], others: number): Finding[] {
   const level = others > 0 ? warning : fault;
@@ -193,14 +193,14 @@ const checkCatalog = <T extends { code: string }>(
 const fits = (file: string, rows: readonly unknown[]) =>
   ok(`${file} fits the contract: ${counted(rows.length, 'row')}, all right`);
 
-/** Orders with a total and a line price, below which a share says nothing. */
+/** With fewer orders that have a total and a line price, a share says nothing. */
 const leastOrders = 3;
-/** A share of the total that is rare, whatever an order's vouchers and shipping costs. */
+/** Whether a share of the total is rare, with any vouchers and shipping costs. */
 const isRare = (share: number) => share < 0.5 || share > 2;
 /** If more than this part of the orders is odd (a rare share, not in the change feed), the query is wrong. */
 const oddAtMost = 0.25;
 
-/** What the prices of the lines add up to, as a part of the order's total; undefined if one of them is 0. */
+/** The sum of the line prices as a share of the order's total; undefined if either is 0. */
 export function shareOfLines({ order, lines, fault }: RawOrder): number | undefined {
   const total = Number(order.total_price);
   const priced = lines.filter(({ status }) => status !== 'cancelled' && status !== 'returned');
@@ -210,7 +210,7 @@ export function shareOfLines({ order, lines, fault }: RawOrder): number | undefi
 
 export const percent = (share: number) => `${Math.round(share * 100)} %`;
 
-/** Whether the lines add up to about the totals: if they do not, unit, quantity or tax is missing, or they are of other orders. */
+/** Whether lines add up to about the totals. If not: unit, quantity or tax is missing, or lines are of other orders. */
 export function checkSums(orders: readonly RawOrder[]): Finding[] {
   const sums = orders.flatMap((raw) => {
     const share = shareOfLines(raw);
@@ -233,7 +233,7 @@ export function checkSums(orders: readonly RawOrder[]): Finding[] {
   ];
 }
 
-/** What the description of the service's API shows, which is not complete (docs/interface.md), and what presets send besides. */
+/** The statuses in the incomplete description of the service's API (docs/interface.md), and those that presets send. */
 const knownStatuses =
   'paid delivery_started delivery_finished unpaid delivery_preparing cancelled refund_requested returned exchange_requested';
 
@@ -248,7 +248,7 @@ export function checkStatuses(lines: readonly RawRow[]): Finding[] {
   return [warning(what, `map them in the query to ${known.join(', ')}; any value is sent as it is`)];
 }
 
-/** A value that is no single word may be a customer's data in the wrong column (promise 9): then only its length is shown. */
+/** A value of several words may be customer data in the wrong column (promise 9): only its length is shown. */
 const shownStatus = (code: string) =>
   /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(code) && !/\d{5}/.test(code)
     ? JSON.stringify(code)
@@ -261,10 +261,10 @@ const shownStatus = (code: string) =>
 const isEndOfToday = (date: string, now: string) =>
   /T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(date) && Date.parse(date) <= Date.parse(now) + 24 * 3_600_000;
 
-/** A date may lie this far ahead without being wrong: the clocks of two machines differ. */
+/** A date may be this far ahead without being wrong: the clocks of two machines differ. */
 const aheadMs = 60_000;
 
-/** Dates that must not be in the future, and those that must not lie before the order's created_at. */
+/** Dates that must not be in the future, and dates that must not be before the order's created_at. */
 const dateRules = [
   ['orders.sql', 'created_at', 'in the future'],
   ['orders.sql', 'updated_at', 'in the future'],
@@ -297,7 +297,7 @@ export function checkDates(orders: readonly RawOrder[], now: string, dialect: Sq
   });
 }
 
-/** The next step for a wrong date: how the query says the zone of a date that has none, or the end of a day. */
+/** The next step for a wrong date: how the query states the zone of a date without zone, or the end of a day. */
 const correctZone = (name: string, dialect: SqlDialect) =>
   dialect === 'postgres'
     ? `correct the rows; select <day> + interval '1 day' for a day without its time; or say the zone: ` +
@@ -306,12 +306,12 @@ const correctZone = (name: string, dialect: SqlDialect) =>
       'SHOP_TIME_ZONE is that of every DATETIME; a column of another zone is ' +
       `convert_tz(<column>, '<its offset>', '<offset of SHOP_TIME_ZONE>') as ${name}`;
 
-/** New orders that are looked for in the change feed. */
+/** The number of new orders to look for in the change feed. */
 const newestOrders = 50;
 
 /**
- * New orders that the change feed does not show, as if its date is null until the first change. Nothing is known if more
- * has changed than one page shows. @param orders the newest first.
+ * New orders that the change feed does not show, for example because its date is null until the first change. If more
+ * has changed than one page shows, the check says nothing. @param orders the newest first.
  */
 async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], now: string): Promise<Finding[]> {
   if (!(await shop.hasFeed())) return [];
@@ -330,14 +330,14 @@ async function checkNewOrders(shop: Shop, orders: readonly RawOrder[], now: stri
   return [warning(what, hint)];
 }
 
-/** A statement that takes longer than this reads more than it needs, whatever its plan says. */
+/** If a statement takes longer than this, it reads more than it needs, whatever its plan says. */
 const slowSeconds = 5;
 
 /** Explains and times each statement that runs send to the shop. */
 export async function checkQueryCosts(shop: Shop): Promise<Finding[]> {
   const costs = await shop.queryCosts();
   if (costs.length === 0) return [];
-  // One for each file: its statements fail for the same reason.
+  // One finding for each file: its statements fail for the same reason.
   const unexplained = new Map(costs.flatMap(({ file, unexplained: why }) => (why ? [[file, why]] : [])));
   const findings = [
     ...costs.flatMap(costFinding),

@@ -19,7 +19,7 @@ export const applying = (
   rules: readonly (readonly [applies: boolean, what: string, hint: string])[],
 ): Finding[] => rules.flatMap(([applies, what, hint]) => (applies ? [level(what, hint)] : []));
 
-/** A fault of a system. @param variable holds its address. @param doing what failed, if the error does not say it. */
+/** A fault of a system. @param variable has its address. @param doing what failed, if the error does not say so. */
 export function failed(error: unknown, variable?: string, doing?: string): Finding {
   const otherwise = variable === undefined ? 'read the error' : `check whether ${variable} names the right server`;
   return fault(`${doing ? `${doing}: ` : ''}${describeError(error)}`, hintOf(error, variable) ?? otherwise);
@@ -32,7 +32,7 @@ export const inTime = <T>(call: Promise<T>): Promise<T> =>
     return new ReviewSyncError('no-response', 'it does not respond within 8 seconds', { hint });
   });
 
-/** Does `work`, then closes what was opened for it, within two seconds: a server may not respond to that either. */
+/** Does `work`, then closes `opened` within two seconds: a server may not respond to the close either. */
 export async function withClosing<Opened extends AsyncDisposable, T>(
   opened: Opened,
   work: (opened: Opened) => Promise<T>,

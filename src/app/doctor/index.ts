@@ -27,7 +27,7 @@ export type Diagnosis = (Finding & { area: Area })[];
 
 /** Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing. */
 export async function diagnose(config: Config, schedules: readonly Schedule[]): Promise<Diagnosis> {
-  // A connection for each area: an area that waits must not hold up the others.
+  // One connection for each area: a waiting area must not hold up the others.
   const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;
   const warehouse = await openWarehouse({ url, brand, lockSeconds, connections: 6 });
   const { db } = warehouse;
@@ -76,7 +76,7 @@ export async function diagnose(config: Config, schedules: readonly Schedule[]): 
   });
 }
 
-/** What the warehouse says of the shop. What is wrong with the warehouse is said in its own area. */
+/** Compares the shop with the warehouse. The warehouse's own area reports its faults. */
 async function checkPushedOrders(shop: Shop, db: Db): Promise<Finding[]> {
   const problem = await otherShopProblem({ shop, db });
   if (problem) return [failed(problem)];
@@ -85,7 +85,7 @@ async function checkPushedOrders(shop: Shop, db: Db): Promise<Finding[]> {
   return applying(warning, [[isChanged, queriesChanged, queriesChangedHint]]);
 }
 
-/** What can be said of the shop while other variables are missing or wrong. @param wrong what `readConfig` throws. */
+/** Checks the shop while other variables are missing or wrong. @param wrong the error of `readConfig`. */
 export async function diagnoseShop(shop: ShopConfig, wrong: UsageError): Promise<Diagnosis> {
   const parts = await Promise.all([
     inArea('configuration', async () => [failed(wrong), ...(await checkEnvFile('.env'))]),
@@ -96,7 +96,7 @@ export async function diagnoseShop(shop: ShopConfig, wrong: UsageError): Promise
   return parts.flat();
 }
 
-/** Open runs that were planned for another zone, service or address of the shop. It may lead to the same shop all the same. */
+/** Open runs that were planned for another zone, service or shop address. Another address may be the same shop. */
 async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
   const runs = await openRuns(db);
   return runs.flatMap(({ id, systems }) => {
@@ -107,7 +107,7 @@ async function runsOfOthers(db: Db, config: Config): Promise<Finding[]> {
   });
 }
 
-/** If the warehouse cannot say which queues are ours, only whether the queue's server responds can be checked. */
+/** If the warehouse cannot say which queues are ours, only the queue's server can be checked. */
 async function openOurQueues(config: Config, db: Db): Promise<Queues> {
   const names = await inTime(queueNames(db, config.api, config.brand)).catch(() => ({ installation: '' }));
   return inTime(openQueues(config.queueUrl, names));
@@ -148,7 +148,7 @@ function checkConfiguration(config: Config): Finding[] {
   return findings.length > 0 ? findings : [ok('every variable is well-formed')];
 }
 
-/** Whether an address leads without TLS over a network that is not private. Containers have names without a domain. */
+/** Whether an address has no TLS on a network that is not private. Containers have names without a domain. */
 export function isUnencrypted(address: string): boolean {
   const { protocol, hostname, searchParams } = new URL(address);
   const ssl = searchParams.get('ssl') ?? '';

@@ -10,19 +10,19 @@ import { withClosing } from '../doctor/finding.ts';
 import { asNamedHere, type Preset, type Recognised, readPresets, recognise, writeQueries } from './presets.ts';
 
 export type InitInput = {
-  /** The command line that was called, without its options about the preset: sentences name it. */
+  /** The command line without its preset options, for use in sentences. */
   command: string;
-  /** Together with the variables of `envFile`. */
+  /** The environment, including the variables of `envFile`. */
   environment: Environment;
   /** The folder of the queries. */
   dir: string;
-  /** Name of a preset, in place of what the tables say. */
+  /** The name of a preset. Absent: the tables decide. */
   preset?: string | undefined;
   /** The prefix of the tables, if several shops share a database. */
   prefix?: string | undefined;
   force?: boolean | undefined;
   envFile: string;
-  /** Variables that do not belong into this file. */
+  /** Variables that do not belong in this file. */
   leftOut?: readonly string[];
 };
 
@@ -31,12 +31,12 @@ export type InitReport = Awaited<ReturnType<typeof initShop>>;
 /**
  * Sets review-sync up for a shop.
  *
- * 1. Read the names of the shop's tables, and recognise the system, its schema and its prefix by them.
+ * 1. Read the shop's table names. They identify the system, its schema and its prefix.
  * 2. Write its queries, or the commented template for an unknown system, unless there are queries already.
- * 3. Add to .env what it lacks.
+ * 3. Add missing variables to .env.
  * 4. Run the doctor's checks of the shop.
  *
- * @throws UsageError for a preset that is not there; ReviewSyncError if the shop database cannot be used or shows no table.
+ * @throws UsageError for an unknown preset; ReviewSyncError if the shop database cannot be used or shows no table.
  */
 export async function initShop(input: InitInput) {
   const { dir, force = false } = input;
@@ -67,17 +67,17 @@ export async function initShop(input: InitInput) {
       queries,
       /** Names of variables that were added to .env. */
       variables: await completeEnvFile(input.envFile, lines),
-      /** Variables that a person has to fill in before the next command. */
+      /** Variables that a person must fill in before the next command. */
       toFillIn: lines
         .filter(({ name, value }) => value === '' && (found || name !== 'SHOP_TIME_ZONE'))
         .map(({ name }) => name),
-      /** What the doctor says of the shop; empty for the commented template, which fits the sample shop only. */
+      /** The doctor's findings about the shop; empty for the commented template, which fits only the sample shop. */
       findings: await withClosing(checked, async () => (found ? checkShop(checked, dir) : [])),
     };
   });
 }
 
-/** The preset that was asked for, or the first one whose own condition holds. */
+/** The requested preset, or the first preset with a true condition. */
 async function chosen({ preset: name, prefix }: InitInput, tables: ShopTables, shop: Shop) {
   const presets = (await readPresets()).filter(({ database }) => database === tables.dialect);
   const wanted = presets.find((preset) => preset.name === name);
@@ -97,7 +97,7 @@ async function chosen({ preset: name, prefix }: InitInput, tables: ShopTables, s
     const system = wanted?.title ?? 'a known shop system';
     throw new UsageError(`No tables of ${system} have the prefix ${JSON.stringify(prefix)}`);
   }
-  // A preset that a person names is taken even if its tables are not there.
+  // If a person names a preset, use it even without its tables.
   const asWritten: Recognised | undefined = wanted && { preset: wanted, prefix: wanted.prefix, schema: undefined };
   const [found = asWritten, ...others] = fitting;
   return { found, others };
@@ -105,14 +105,14 @@ async function chosen({ preset: name, prefix }: InitInput, tables: ShopTables, s
 
 function alternatives(others: readonly Recognised[], command: string): string[] {
   return others.map(({ preset, prefix, schema }) => {
-    // A shell would take a $ for the beginning of a variable.
+    // A shell would read a $ as the start of a variable.
     const options = `--preset ${preset.name}${prefix && ` --prefix '${prefix}'`} --force`;
     const place = schema ? `, schema ${schema}` : '';
     return `The tables fit ${preset.title}${place} too. To take that: ${command} ${options}`;
   });
 }
 
-/** The zone of the system's dates without zone; undefined if it has none, or nobody knows it. */
+/** The zone of the system's dates without zone; undefined if there are no such dates, or the zone is unknown. */
 async function zoneOf(found: Recognised, shop: Shop): Promise<string | undefined> {
   const { timeZone, timeZoneQuery } = found.preset;
   if (timeZone !== 'ask') return timeZone;
@@ -134,7 +134,7 @@ const comments: Readonly<Record<string, string>> = {
   REVIEW_API_CLIENT_SECRET: 'From the makers of the service.',
 };
 
-/** The lines of .env. An empty one says what is still missing; what the environment sets is not missing. */
+/** The lines of .env. An empty value is still missing. A variable that the environment sets is not missing. */
 function linesFor({ environment, dir, leftOut = [] }: InitInput, url: string, preset?: Preset, timeZone = '') {
   const needsZone = preset === undefined || preset.timeZone !== undefined;
   const ofShop = { SHOP_DATABASE_URL: url, SHOP_SQL_DIR: dir, ...(needsZone && { SHOP_TIME_ZONE: timeZone }) };

@@ -11,18 +11,18 @@ export type Preset = {
   name: string;
   /** With the versions, for people. */
   title: string;
-  /** The version of the real system on which the queries were run, and how; absent: they never met one. */
+  /** The version of the real system that the queries ran on, and how. Absent: they never ran on one. */
   ranOn?: string;
   database: SqlDialect;
   /** The prefix of the tables as the queries are written; empty if the system has none. */
   prefix: string;
-  /** Tables that the queries read, prefix included, with columns that tell versions apart. `!`: it must not be there. */
+  /** Tables that the queries read, with prefix, and columns that tell versions apart. `!`: it must be absent. */
   tables: Readonly<Record<string, readonly string[]>>;
-  /** A SELECT that shows a row only if this preset is the right one of several that fit. */
+  /** A SELECT. If several presets fit, it returns a row only if this preset is the right one. */
   onlyWhere?: string;
-  /** Zone of dates without zone. `ask`: the shop's own, to be filled in. Absent: no such date is selected. */
+  /** Zone of dates without zone. `ask`: the shop's own zone, to be filled in. Absent: no such date is selected. */
   timeZone?: string;
-  /** SCHEDULE_RECONCILE, if the change feed misses so much that a day is too long. */
+  /** SCHEDULE_RECONCILE, if the change feed misses so many changes that a day is too long. */
   reconcile?: string;
   /** A SELECT of the shop's own zone as an IANA name, for `timeZone: "ask"`. */
   timeZoneQuery?: string;
@@ -41,10 +41,10 @@ export async function readPresets(): Promise<Preset[]> {
   );
 }
 
-/** A preset whose tables are all there, in one schema and with one prefix. */
+/** A preset with all its tables present, in one schema and with one prefix. */
 export type Recognised = { preset: Preset; prefix: string; schema: string | undefined };
 
-/** Presets that fit the shop's tables, the ones that read most tables first; each with every schema and prefix. */
+/** Presets that fit the shop's tables, with every schema and prefix. Presets that read the most tables come first. */
 export const recognise = (presets: readonly Preset[], tables: readonly ShopTable[]): Recognised[] =>
   presets
     .flatMap((preset) => recognisedBy(preset, tables))
@@ -52,7 +52,7 @@ export const recognise = (presets: readonly Preset[], tables: readonly ShopTable
 
 const tablesOf = ({ preset }: Recognised) => Object.keys(preset.tables).length;
 
-/** Each schema and prefix under which all tables of a preset are there. */
+/** Each schema and prefix that has all tables of a preset. */
 function recognisedBy(preset: Preset, tables: readonly ShopTable[]): Recognised[] {
   const wanted = Object.entries(preset.tables).map(([name, columns]) => ({ base: baseOf(preset, name), columns }));
   const first = wanted[0]?.base ?? '';
@@ -62,7 +62,7 @@ function recognisedBy(preset: Preset, tables: readonly ShopTable[]): Recognised[
     );
   return tables.flatMap(({ name, schema }) => {
     const prefix = name.slice(0, name.length - first.length);
-    // Anybody who may create a table in the shop names it, and its name goes into queries and into a command that init prints.
+    // Other users may name tables in the shop. The name goes into queries and into a command that init prints.
     const isUsable = name.endsWith(first) && isPlainName(name) && isPlainName(schema ?? '');
     return isUsable && hasAll(schema, prefix) ? [{ preset, prefix, schema }] : [];
   });
@@ -75,7 +75,7 @@ const hasColumns = ({ columns }: ShopTable, wanted: readonly string[]) =>
 
 const isPlainName = (name: string) => /^[\w$]*$/.test(name);
 
-/** A query of a preset with the names of this shop's tables. */
+/** A query of a preset with this shop's table names. */
 export function asNamedHere(sql: string, { preset, prefix, schema }: Recognised): string {
   if (prefix === preset.prefix && schema === undefined) return sql;
   const names = Object.keys(preset.tables);
@@ -86,9 +86,9 @@ export function asNamedHere(sql: string, { preset, prefix, schema }: Recognised)
 const queryNames: readonly QueryName[] = ['orders', 'order_lines', 'changed_orders', 'categories', 'user_grades'];
 
 /**
- * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of database
- * into a folder. Without `force`, a folder that holds a query already is left alone, because a file may be absent on purpose,
- * and so is a README.md.
+ * Writes the queries of a preset, with the names of this shop's tables, or the commented template of its kind of
+ * database into a folder. Without `force`, a folder that already has a query stays as it is, because a file may be
+ * absent on purpose. A README.md also stays.
  */
 export async function writeQueries(
   folder: string,
