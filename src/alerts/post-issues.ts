@@ -4,14 +4,14 @@ import { durationText } from '../base/time/duration.ts';
 import { forgetAlert, noteAlert, openAlerts } from '../warehouse/alerts.ts';
 import type { Db } from '../warehouse/index.ts';
 
-/** The keys of issues whose end is not posted: a change of the service is news, and does not recover. */
+/** The key prefix of issues without a posted end: a change of the service is news, and does not recover. */
 export const driftKey = 'drift ';
 
 export type AlertDeps = {
   db: Db;
   log: Logger;
   now: () => Date;
-  /** Rejects if the message was not accepted: then it is sent again at the next check. */
+  /** Rejects if the message was not accepted. It is sent again at the next check. */
   post(text: string): Promise<void>;
 };
 

@@ -6,7 +6,7 @@ import { sleep } from '../base/timeout.ts';
 import { refreshReview } from '../reviews/refresh/refresh-review.ts';
 import { finishChangedReview, type TakenReview, takeChangedReview } from '../warehouse/changed-reviews.ts';
 
-/** How often to look for changed reviews, whichever process stored them, in milliseconds. */
+/** How often to look for changed reviews from any process, in milliseconds. */
 const lookEveryMs = 1000;
 /** Reviews that a process reads at the same time, so that webhooks leave the client to the scheduled runs. */
 const atATime = 2;
@@ -18,8 +18,8 @@ const graceMs = 10_000;
 const mostAttempts = 9;
 
 /**
- * Reads the reviews that webhooks named by their ids, two at a time, as long as the process lives. Any number of processes
- * may do so.
+ * Reads, by id, the reviews that webhooks named, two at a time, as long as the process lives. Any number of processes
+ * may do this.
  *
  * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
  */
@@ -29,7 +29,7 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
   const spacingMs = (1000 * atATime) / Math.min(mostPerSecond, requestsPerSecond / 4);
   const closing = new AbortController();
 
-  /** The next review that is due; undefined if no review is, or the warehouse cannot be asked. */
+  /** The next due review; undefined if none is due, or the warehouse does not respond. */
   async function take(): Promise<TakenReview | undefined> {
     try {
       const taken = await takeChangedReview(warehouse.db);
@@ -70,12 +70,12 @@ export async function readChanged(app: App, taken: TakenReview): Promise<void> {
   const { db } = app.warehouse;
   const facts = { review: String(taken.id), attempts: taken.attempts };
   await requireSameService(db, app.config.api);
-  // Made for each call: a process lives for weeks, and the plausible dates end tomorrow.
+  // Make the dependencies for each call: a process lives for weeks, and the plausible dates end tomorrow.
   const outcome = await refreshReview(reviewDeps(app, app.abort.signal), taken.id);
   const isFailed = outcome.kind === 'failed';
   if (isFailed) app.log.warn({ ...facts, error: outcome.reason }, 'a changed review could not be read');
   else app.log.info({ ...facts, outcome: outcome.kind }, 'a changed review was read');
-  // The review may be of another brand, and a webhook is a hint. A list shows it later, or, if it is hidden and the
-  // warehouse has it, a reconcile asks for it.
+  // The review may belong to another brand, and a webhook is only a hint. A list shows the review later. If it is
+  // hidden and the warehouse has it, a reconcile asks for it.
   if (!isFailed || taken.attempts >= mostAttempts) await finishChangedReview(db, taken);
 }

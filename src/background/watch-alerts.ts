@@ -9,7 +9,7 @@ import { repeat } from '../base/timeout.ts';
 import { leaveWatch, takeWatch } from '../warehouse/alerts.ts';
 import { isLockedOut } from '../warehouse/index.ts';
 
-/** Every process posts an outage of so many milliseconds, and its end: the one that should have posted it may be down too. */
+/** Every process posts an outage of this many milliseconds, and its end: the usual poster may be down, too. */
 const unheardMs = 600_000;
 
 type WarehouseOutage = { sinceMs: number; isPosted: boolean };
@@ -18,8 +18,8 @@ const lasted = ({ sinceMs }: WarehouseOutage) => durationText((performance.now()
 /**
  * Posts new and recovered issues to ALERT_WEBHOOK_URL as long as the process lives; undefined if that is not set.
  *
- * If warehouse or queue cannot be read once, that may be a restart, and is not posted. One process at a time judges:
- * another one with other settings, another clock or a queue that it cannot reach would say each time that the issue is
+ * If warehouse or queue cannot be read once, that may be a restart, and is not posted. One process at a time decides: a
+ * second process with other settings, another clock or an unreachable queue would post each time that the issue is
  * over, or has begun. If the warehouse cannot be used, the same process posts that.
  */
 export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promise<void> } | undefined {
@@ -31,7 +31,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
   const watcher = randomUUID();
   let isWatcher = true;
   let isQueueDown = false;
-  /** The warehouse cannot be used, as of the last check. */
+  /** Set if the warehouse could not be used at the last check. */
   let outage: WarehouseOutage | undefined;
 
   async function check(): Promise<void> {
@@ -42,7 +42,7 @@ export function startAlertWatcher(app: App, everyMs = 30_000): { close(): Promis
     const wasQueueDown = isQueueDown;
     isQueueDown = report.queue.error !== undefined;
     if (isQueueDown && !wasQueueDown) return;
-    // The place may run out in the middle of the messages.
+    // The turn of this process may end in the middle of the messages.
     const postInPlace = async (text: string) => {
       if (!(await takeWatch(db, watcher))) throw new Error('another process posts alerts now');
       await post(text);

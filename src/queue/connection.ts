@@ -25,34 +25,35 @@ const schema = 'bullmq';
 const connectTimeoutMs = 10_000;
 
 /**
- * Queues from which a process takes jobs at a time: the queue of due runs, and the queues of eight runs. On Postgres each one keeps a
- * connection of the pool, on which it listens.
+ * The number of queues that a process takes jobs from: the queue of due runs, and the queues of eight runs. On Postgres
+ * each queue listens on a connection of the pool.
  */
 export const takersAtATime = 9;
 
-/** The same for a process that serves several brands, however many. */
+/** `takersAtATime` for a process that serves several brands, however many. */
 export const takersOfBrands = 25;
 
 /**
- * Connections for the statements of all queues, which take milliseconds, besides one for each queue that jobs are taken
- * from. Without these every statement would wait for good; with two, the opening of 50 brands waits for seconds.
- * A new connection costs the server 11 ms of processor time with the first claim of a job, since it reads the catalog and
- * compiles BullMQ's function; a used one 0.6 ms.
+ * Connections for the statements of all queues, in addition to one for each queue that jobs are taken from. The
+ * statements take milliseconds. Without these connections, every statement would wait forever; with two, the opening of
+ * 50 brands waits for seconds. The first claim of a job costs the server 11 ms of processor time on a new connection,
+ * because it reads the catalog and compiles BullMQ's function, and 0.6 ms on a used one.
  */
 const moreConnections = (takers: number) => (takers > takersAtATime ? 10 : 2);
 
 /**
- * @param silenceMs how long the server may send nothing while a statement runs. BullMQ's statements take milliseconds.
+ * @param silenceMs how long the server may be silent while a statement runs. BullMQ's statements take milliseconds.
  * @param takers queues that jobs are taken from at a time.
- * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait without an end and
- *   without a message.
+ * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait endlessly without a
+ *   message.
  */
 export async function queueClasses(url: string, silenceMs = 60_000, takers = takersAtATime): Promise<QueueClasses> {
   const telemetry = await openTelemetry();
   if (isRedis(url)) {
-    // The driver itself goes on with database 0 if the server does not have the one of the address.
+    // If the server lacks the address's database, the driver itself goes on with database 0.
     await requireResponse(withRedis(url, (redis) => redis.select(redis.options.db ?? 0)));
-    // After a failover the old primary refuses writes and keeps its connections, while the name is already another server's.
+    // After a failover, the old primary refuses writes and keeps its connections, while the name already points to
+    // another server.
     const reconnectOnError = (error: Error) => error.message.startsWith('READONLY');
     const connection = { url, maxRetriesPerRequest: null, reconnectOnError };
     return { ...redisClasses(), connection, telemetry, close: async () => {} };
@@ -69,7 +70,7 @@ export async function queueClasses(url: string, silenceMs = 60_000, takers = tak
   connection.setMaxListeners(0);
   surviveLostConnections(connection, silenceMs);
   try {
-    // This connection is the first that the queues use.
+    // The queues use this connection first.
     await requireResponse(connection.connect().then((client) => client.release()));
   } catch (error) {
     connection.end().catch(() => {});
@@ -83,7 +84,7 @@ export async function queueClasses(url: string, silenceMs = 60_000, takers = tak
 const requireResponse = (call: Promise<unknown>) => respondsInTime(call, connectTimeoutMs, 'cannot be reached');
 
 /**
- * A connection whose loss never ends the process: the next statement reports the error. BullMQ listens for the `error`
+ * A connection. Its loss never ends the process: the next statement reports the error. BullMQ listens for the `error`
  * event of its LISTEN connections neither before they are open nor while it closes them.
  */
 class SurvivingClient extends pg.Client {
@@ -96,8 +97,8 @@ class SurvivingClient extends pg.Client {
 const redisClasses = () => withBackend(createRedisBackend);
 
 /**
- * Spans of jobs, which link a run with its steps over machines. An OpenTelemetry SDK is loaded before the command line
- * and leaves this symbol; without one, the sixty modules of OpenTelemetry are not loaded.
+ * Opens spans of jobs, which link a run with its steps across machines. An OpenTelemetry SDK is loaded before the
+ * command line and leaves this symbol. Without an SDK, the sixty modules of OpenTelemetry are not loaded.
  */
 async function openTelemetry(): Promise<QueueClasses['telemetry']> {
   if (!(Symbol.for('opentelemetry.js.api.1') in globalThis)) return {};
@@ -142,8 +143,8 @@ export async function withRedis<T>(url: string, ask: (redis: Redis) => Promise<T
 }
 
 /**
- * What a Redis does when its memory is full: anything but `noeviction` loses jobs. Undefined on Postgres. Writes a key that
- * is gone at once, by a script, as BullMQ does.
+ * The policy of a Redis with full memory: all except `noeviction` lose jobs. Undefined on Postgres. Writes a key that
+ * expires at once, by a script, as BullMQ does.
  *
  * @throws the error of a Redis that takes no writes: it is full, a replica, cannot save, or refuses this user scripts.
  */
@@ -157,8 +158,8 @@ export async function evictionPolicy(url: string): Promise<string | undefined> {
 }
 
 /**
- * The result of a call to the queue that somebody waits for. BullMQ's connection waits for a server that is down
- * without an end, which is right for jobs only.
+ * The result of a call to the queue that a caller waits for. If the server is down, BullMQ's connection waits
+ * endlessly, which is right only for jobs.
  *
  * @throws ReviewSyncError that names QUEUE_URL if the queue does not respond in time, or with the error of its server.
  */

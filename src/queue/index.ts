@@ -5,9 +5,9 @@ import { settings } from './next-run.ts';
 /** A queue of BullMQ. */
 export type BullQueue = InstanceType<QueueClasses['Queue']>;
 
-/** How far a run is, as the queue knows it. */
+/** The progress of a run in the queue. */
 export type RunProgress = {
-  /** `running`: not ended yet, so it may still wait for a worker. `lost`: the queue does not have it. */
+  /** `running`: not ended yet, perhaps still waiting for a worker. `lost`: the queue does not have it. */
   state: 'running' | 'ended' | 'failed' | 'lost';
   /** Steps planned so far; undefined until the run is planned. */
   planned: number | undefined;
@@ -17,8 +17,8 @@ export type RunProgress = {
 };
 
 /**
- * One queue in which cron puts a job for each run that is due, and one queue for each run that has not ended: it holds
- * the run's own job and its steps. So a process takes the jobs of the runs that it is to carry out, and no others.
+ * One queue in which cron puts a job for each due run, and one queue for each open run, with the run's own job and its
+ * steps. So a process takes only the jobs of the runs that it should carry out.
  */
 export type Queues = Awaited<ReturnType<typeof openQueues>>;
 
@@ -28,16 +28,16 @@ export const runAttempts = { attempts: 5, backoff: { type: 'exponential', delay:
 /** How long closing waits for the server, in milliseconds: nothing depends on it. */
 const closeMs = 2000;
 
-/** Queues of runs that a process keeps open. On Redis each one has a connection. */
+/** Run queues that a process keeps open. On Redis each queue has a connection. */
 const mostOpen = 20;
 
-/** How BullMQ begins the ids of jobs that schedules make; the key of the schedule follows, and the moment. */
+/** The start of BullMQ's ids for scheduled jobs. The schedule's key and the scheduled time follow. */
 export const dueIds = 'repeat:';
 
 /** The connections to the server of QUEUE_URL and the open queues, which the brands of a process share. */
 export type QueueServer = Awaited<ReturnType<typeof openQueueServer>>;
 
-/** BullMQ reads one by one, and all brands ask: those who ask during a reading share the next one. */
+/** BullMQ reads schedules one by one, and all brands ask for them. Calls during a reading share the next reading. */
 function sharedReading<T>(read: (queue: BullQueue) => Promise<T>): (queue: BullQueue) => Promise<T> {
   const readings = new WeakMap<BullQueue, { now: Promise<T>; next?: Promise<T> }>();
   return function get(queue): Promise<T> {
@@ -93,13 +93,13 @@ export async function openQueueServer(url: string, takers?: number) {
   return {
     url,
     classes,
-    /** The queue of this name, opened when it is first asked for. @param isKept it stays open. */
+    /** The queue of this name, opened at its first use. @param isKept it stays open. */
     queue(name: string, isKept = false): Promise<BullQueue> {
       const known = isKept ? kept : opened;
       const queue = known.get(name) ?? open(name);
       known.delete(name);
       known.set(name, queue);
-      // A server that is down: the next call opens the queue again.
+      // If the server is down, the next call opens the queue again.
       queue.catch(() => known.get(name) === queue && known.delete(name));
       const [oldest] = opened;
       if (oldest && opened.size > mostOpen) {
@@ -116,17 +116,17 @@ export async function openQueueServer(url: string, takers?: number) {
 }
 
 /**
- * What names the queues. `installation`: another installation on the same server must not take these runs, which it would
- * carry out on its own shop. `brand`, `deployment`: the due runs of all brands of a deployment are in one queue, under
- * names of their own, so that one connection waits for all of them.
+ * The parts of the queues' names. `installation`: another installation on the same server must not take these runs,
+ * because it would carry them out on its own shop. `brand`, `deployment`: one queue has the due runs of all brands of a
+ * deployment, under their own names, so that one connection waits for all of them.
  */
 export type QueueNames = { installation: string; brand?: string | undefined; deployment?: string };
 
 /**
  * Opens the queues.
  *
- * @param shared the server of the process, which stays open; undefined: one of their own.
- * @param takers of a server of their own, see `openQueueServer`.
+ * @param shared the server of the process, which stays open. Undefined: the queues open their own server.
+ * @param takers for their own server, see `openQueueServer`.
  * @throws ReviewSyncError when the server of QUEUE_URL does not respond, or lacks our tables (code `queue-tables`).
  */
 export async function openQueues(url: string, names: QueueNames, shared?: QueueServer, takers?: number) {
@@ -154,7 +154,7 @@ export async function openQueues(url: string, names: QueueNames, shared?: QueueS
     prefix: brand === undefined ? '' : `${brand}/`,
     /** The schedules of all that share the queue. */
     schedulers: () => server.schedulers(scheduled),
-    /** The queue of a run, opened when it is first asked for. */
+    /** The queue of a run, opened at its first use. */
     ofRun,
     /** Puts the run's own job into the run's queue. Does nothing if the job is there. */
     add: (jobName: string, runId: string) =>
@@ -163,8 +163,8 @@ export async function openQueues(url: string, names: QueueNames, shared?: QueueS
     /** Whether the run's job is in the queue and has not ended. */
     isAlive: (runId: string) => respondsInTime(ofRun(runId).then((queue) => isAliveIn(queue, runId))),
     /**
-     * Removes a run's queue with everything in it. BullMQ refuses if a process has a job of it in hand. The connection stays
-     * open like others: a question for the run that is under way would wait for a closed queue without end.
+     * Removes a run's queue with everything in it. BullMQ refuses if a process holds a job of the queue. The connection
+     * stays open like others: a pending request about the run would wait endlessly for a closed queue.
      */
     drop: (runId: string) => respondsInTime(ofRun(runId).then((queue) => queue.obliterate({ force: false }))),
     close,

@@ -2,10 +2,10 @@ import { CronExpressionParser } from 'cron-parser';
 import { offsetOf, offsetSecondsOf } from '../base/time/span.ts';
 
 /**
- * When a schedule is due after a moment: by the offset of that moment, unless the clocks change until then. If they do, and by
- * whole hours, cron-parser decides. Before clocks go back by half an hour (Lord Howe) it searches for half a second and
- * throws, and at a quarter to an hour (Chatham) it names a moment that is over. From the one BullMQ would make no further
- * run, from the other run after run without a pause.
+ * When a schedule is next due after `afterMs`. Uses the zone's offset at that time, unless the clocks change before the
+ * next run. If they change by whole hours, cron-parser decides. Before clocks go back by half an hour (Lord Howe),
+ * cron-parser searches for half a second and throws, and BullMQ would schedule no further run. At a quarter to an hour
+ * (Chatham), it returns a time in the past, and BullMQ would start run after run without a pause.
  */
 export function nextRun({ pattern, timeZone }: { pattern: string; timeZone: string }, afterMs: number): Date {
   const inZone = (tz: string) => CronExpressionParser.parse(pattern, { tz, currentDate: afterMs }).next().toDate();
@@ -20,7 +20,7 @@ export function nextRun({ pattern, timeZone }: { pattern: string; timeZone: stri
   return byOffset;
 }
 
-/** For queues and workers of BullMQ, which would ask cron-parser themselves. */
+/** For queues and workers of BullMQ, which would otherwise call cron-parser. */
 export const settings = {
   repeatStrategy: (afterMs: number, { pattern = '', tz: timeZone = 'UTC' }: { pattern?: string; tz?: string }) =>
     nextRun({ pattern, timeZone }, afterMs).getTime(),

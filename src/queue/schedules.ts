@@ -10,20 +10,20 @@ import { nextRun } from './next-run.ts';
 export type Schedule = { job: string; pattern: string; timeZone: string };
 export type PlannedRun = Schedule & { next: Date | undefined };
 
-/** A run that is due while the warehouse is down starts within 68 minutes: a nightly run is due once a day. */
+/** If a run is due while the warehouse is down, it is retried for 68 minutes: a nightly run is due only once a day. */
 const dueAttempts = { ...runAttempts, attempts: 13 };
 
 /**
- * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. A run that
- * fell due while no worker was there stays: setting its schedule again would put it off to the next time, which a machine
- * that is off every night never sees.
+ * Adds, changes and removes schedules until the queue holds exactly these. Safe from several workers at once. If a run
+ * fell due while no worker ran, it stays. Setting its schedule again would postpone it to the next time, and a machine
+ * that is off every night would never run it.
  *
  * @throws ReviewSyncError when the queue does not respond within five seconds.
  */
 export const applySchedules = (queues: Queues, schedules: readonly Schedule[]): Promise<void> =>
   respondsInTime(untilSet(queues, schedules));
 
-/** If another worker sets a schedule at the same moment, as when several start together, BullMQ refuses it or Postgres ends a deadlock. */
+/** If two workers set a schedule at the same time, BullMQ refuses one, or Postgres ends a deadlock. */
 const setElsewhere: readonly unknown[] = [ErrorCode.SchedulerJobIdCollision, '40P01'];
 
 async function untilSet(queues: Queues, schedules: readonly Schedule[], tries = 5): Promise<void> {
@@ -50,20 +50,20 @@ async function setSchedules(queues: Queues, schedules: readonly Schedule[]): Pro
     await queue.upsertJobScheduler(
       job,
       { pattern, tz: timeZone },
-      // The id of a scheduled run is its moment. If a clock was ahead, that moment comes again, and BullMQ would start no
-      // run while a job of that id is left. The history of runs is in the warehouse.
+      // The id of a scheduled run is its scheduled time. If a clock was ahead, that time comes again, and BullMQ would
+      // start no run while a job of that id exists. The history of runs is in the warehouse.
       { name: job, data: {}, opts: { ...dueAttempts, removeOnComplete: true, removeOnFail: true } },
     );
   }
 }
 
-/** A run that is overdue by more, in milliseconds, was not taken by a worker. */
+/** If a run is overdue by more than this, in milliseconds, no worker took it. */
 export const lateMs = 60_000;
 
-/** Clocks of two machines differ by less than this: a moment that is further ahead comes from a clock that is wrong. */
+/** Clocks of two machines differ by less than this. A time further ahead comes from a wrong clock. */
 export const clockErrorMs = 3_600_000;
 
-/** Whether the next run is later than its pattern says: a clock was ahead when the run before it was taken. */
+/** Whether the next run is later than its pattern says: a clock was ahead when the previous run was taken. */
 export const isTooFarAhead = (planned: PlannedRun, now: Date): boolean =>
   planned.pattern !== '' && planned.next !== undefined && planned.next > nextRun(planned, now.getTime() + clockErrorMs);
 
@@ -79,12 +79,12 @@ async function isBroken(queues: Queues, planned: PlannedRun): Promise<boolean> {
 }
 
 /**
- * Looks now and every `everyMs` milliseconds whether the queue still has schedules, and sets these where it has none: a
- * Redis that restarts empty has lost them, and no run would start until a worker restarts. Others stay: in a rolling
- * update two workers would otherwise change them back and forth. If one of them is broken, the schedules of the queue are
- * set again as they are.
+ * Looks now and every `everyMs` milliseconds whether the queue still has schedules, and sets these if it has none: a
+ * Redis that restarts empty has lost them, and no run would start until a worker restarts. Other schedules stay: in a
+ * rolling update, two workers would otherwise change them back and forth. If a schedule is broken, the schedules of the
+ * queue are set again as they are.
  *
- * @returns ends that, after the look that is under way: it needs the queue, which may be closed only then.
+ * @returns a function that ends this, after the current look. Close the queue only then, because the look needs it.
  */
 export function watchSchedules(
   { queues, log }: { queues: Queues; log: Logger },
@@ -107,7 +107,7 @@ export function watchSchedules(
   });
 }
 
-/** Other brands have theirs in the same queue. */
+/** The schedules of this brand: other brands have theirs in the same queue. */
 const ownSchedulers = async ({ schedulers, prefix }: Queues) =>
   (await schedulers()).filter(({ key }) => key.startsWith(prefix));
 
@@ -122,7 +122,7 @@ export async function plannedRuns(queues: Queues): Promise<PlannedRun[]> {
   }));
 }
 
-/** The schedules of those jobs that have a cron pattern; an empty pattern turns a schedule off. */
+/** The schedules of the jobs that have a cron pattern. An empty pattern turns a schedule off. */
 export function schedulesOf(
   jobs: readonly { name: string; schedule?: string }[],
   { schedules, scheduleTimeZone }: { schedules: Readonly<Record<string, string>>; scheduleTimeZone: string },

@@ -9,7 +9,7 @@ import { nextRun, settings } from './next-run.ts';
 
 /** Errors that a handler may throw. Waiting: the run waits for its steps. Unrecoverable: the job is not retried. */
 export { UnrecoverableError, WaitingChildrenError } from 'bullmq';
-/** A job in the hands of this process. */
+/** A job that this process holds. */
 export type QueueJob = Job;
 
 export type TakeOptions = {
@@ -23,12 +23,12 @@ export type TakeOptions = {
   queueOutage: Outage;
   /** Called when the queue fails, or a job failed and will be tried again. The worker retries until closed. */
   onRetry?: ((reason: string) => void) | undefined;
-  /** Aborted when the time to finish running jobs is over: they go back to the queue. */
+  /** Aborted when the time to finish running jobs is over. The jobs then go back to the queue. */
   abort: AbortSignal;
 };
 
 export type JobTaker = {
-  /** Takes no further job, and waits for those in hand. */
+  /** Takes no further job, and waits for running jobs. */
   close(): Promise<void>;
 };
 
@@ -36,8 +36,8 @@ export type JobTaker = {
  * Takes jobs of one queue until closed. A handler may run twice at the same time: another worker takes over a job that
  * seems stalled.
  *
- * @param handle gets the job and the token that proves to the queue that the job is ours.
- * @throws the queue's error where it does not respond.
+ * @param handle gets the job, and the token that proves our claim to the queue.
+ * @throws the queue's error if it does not respond.
  */
 export async function takeJobs(
   options: TakeOptions,
@@ -68,7 +68,7 @@ export async function takeJobs(
     lostLocks += ids.length;
   });
   worker.on('error', (error) => {
-    // A lost lock, or an error whose code is a number of BullMQ, comes from a queue that responds: it is no outage.
+    // A lost lock, or an error with a numeric code of BullMQ, comes from a queue that responds. It is no outage.
     const isLostLock = lostLocks > 0;
     if (isLostLock) lostLocks -= 1;
     // Once aborted, nothing is tried again.
@@ -100,18 +100,18 @@ export async function takeJobs(
 /** Starts a run that is due. `dueId`: the id of the scheduled time. */
 type StartDue = (jobName: string, dueId: string) => Promise<void>;
 
-/** Due runs that are started at a time. Starting a run costs no work here: it waits for the brand's warehouse. */
+/** Due runs to start at a time. A start costs no work here: it waits for the brand's warehouse. */
 const dueAtATime = 64;
 
-/** How long a due run is left to other processes, in milliseconds: as long as it has been due, a second to a minute. */
+/** How long to leave a due run to other processes, in milliseconds: the time that it has been due, 1 s to 60 s. */
 const leftMs = (dueForMs: number) => Math.min(60_000, Math.max(1000, dueForMs));
 
 export type DueTaker = ReturnType<typeof openDueTaker>;
 
 /**
  * Takes the due runs of all brands with one connection to the queue. If the warehouse of a brand does not respond, the
- * first due run of each of its jobs waits, and later ones are dropped with a warning. Other brands are not delayed. The
- * due runs of a brand that this process does not serve go back to the queue, for a process that does.
+ * first due run of each of its jobs waits, and later ones are dropped with a warning. Other brands are not delayed. Due
+ * runs of a brand that this process does not serve go back to the queue for another process.
  */
 export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'>) {
   const starts = new Map<string, StartDue>();
@@ -137,7 +137,7 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
     await own(jobName, String(id)).finally(() => starting.delete(name));
   }
   return {
-    /** @throws the queue's error where it does not respond. */
+    /** @throws the queue's error if it does not respond. */
     async take(queues: Queues, own: StartDue): Promise<JobTaker> {
       const brand = queues.prefix.slice(0, -1);
       const { scheduled } = queues;
@@ -159,8 +159,8 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
 }
 
 /**
- * Gives a due run back to the queue. Returns if its job has no schedule any more, or is due again: then it ends.
- * @throws DelayedError when it was given back, which BullMQ expects.
+ * Gives a due run back to the queue. If its job no longer has a schedule, or is due again, returns, and the run ends.
+ * @throws DelayedError after it was given back, as BullMQ expects.
  */
 async function leave(scheduled: BullQueue, job: QueueJob, token: string): Promise<void> {
   const dueAtMs = job.opts.prevMillis ?? job.timestamp;

@@ -4,12 +4,12 @@ import { countOpenWebhooks, putDeadLetters, resolveDeadLetters } from '../wareho
 import type { Db } from '../warehouse/index.ts';
 import { type EventFault, integer, mostEvents, objectsOf, type ReadEvents, readEvents } from './event.ts';
 
-/** Open dead letters that webhooks may leave. What is wrong beyond these is not kept. */
+/** The most open dead letters of webhooks. Further faults are not kept. */
 const mostDeadLetters = 200;
 
-/** Who takes webhooks: each brand, or the only warehouse. */
+/** A receiver of webhooks: a brand, or the only warehouse. */
 export type Receiver = {
-  /** Undefined: there are no brands, and this one takes all parts. */
+  /** Undefined: there are no brands, and this receiver takes all parts. */
   brand: string | undefined;
   db: Db;
   /** WEBHOOK_BRAND_IDS. Empty: every brand, as long as there is only one. */
@@ -18,17 +18,17 @@ export type Receiver = {
   onStored(objects: readonly unknown[]): void;
 };
 
-/** 200: stored durably. 422: not an array, or too many events. 503: too much waits, or a brand is not served. */
+/** 200: stored durably. 422: not an array, or too many events. 503: too many reviews wait, or a brand is not served. */
 export type AcceptOutcome = { status: 200 } | { status: 422 | 503; reason: string };
 
 /**
- * Stores what a webhook says before the response: which reviews to read again, and ratings of products. Each brand's part
- * is stored in its own transaction. If one part is not stored, the service sends the whole body again; storing a part
- * twice does no harm. The first brand also gets the parts without a brand_id.
+ * Stores the contents of a webhook before the response: which reviews to read again, and ratings of products. Each
+ * brand's part is stored in its own transaction. If one part is not stored, the service sends the whole body again;
+ * storing a part twice does no harm. The first brand also gets the parts without a brand_id.
  *
- * @param idsOfOthers brand_ids of brands that are not served now; undefined: any may be. A body with one of them gets 503,
- *   after the parts of the others are stored.
- * @throws the errors of the database of a brand, after all others have stored theirs.
+ * @param idsOfOthers brand_ids of brands that are not served now; undefined: any id may be one. If a body has such an
+ *   id, the parts of the other brands are stored, and the status is 503.
+ * @throws the database errors of a brand, after all other brands have stored their parts.
  */
 export async function acceptWebhook(
   receivers: readonly Receiver[],
@@ -51,7 +51,7 @@ export async function acceptWebhook(
   const noting = async () => {
     const heard = known.filter((id) => ofId.has(id));
     if (heard.length > 0) await resolveDeadLetters(first.db, 'webhook', heard.map(keyOf));
-    // One for each unknown brand_id, in the warehouse of the first brand.
+    // One dead letter for each unknown brand_id, in the warehouse of the first brand.
     const faults = unknown.map((id) => ({ reason: notOurs, payload: partsOf([id]).slice(0, 1), key: keyOf(id) }));
     await putFaults(first.db, faults);
   };
@@ -65,7 +65,7 @@ export async function acceptWebhook(
 async function storeParts(receiver: Receiver, parts: readonly unknown[]): Promise<AcceptOutcome> {
   if (parts.length === 0) return { status: 200 };
   const read = readEvents(parts);
-  // The scheduled runs find what a larger webhook named.
+  // The scheduled runs find the reviews of a larger webhook.
   if (read.events.length + read.faults.length > mostEvents) {
     return { status: 422, reason: `expected at most ${mostEvents} events` };
   }
@@ -82,8 +82,8 @@ const notOurs =
   'The next runs read the reviews of the events; ratings come with the next webhook';
 
 /**
- * Stores the events of a body in one transaction. A part that is wrong becomes a dead letter and does not affect the
- * others. Safe to repeat.
+ * Stores the events of a body in one transaction. A wrong part becomes a dead letter and does not affect the others.
+ * Safe to repeat.
  *
  * @param receivedAt by the warehouse's clock; undefined: now.
  * @returns the faults, or `full`: too many changed reviews wait, and nothing was stored.
@@ -100,8 +100,8 @@ export function storeEvents(
   return db.transaction().execute(async (trx) => {
     if (await isInboxFull(trx)) return { kind: 'full' };
     const seen = await noteBrands(trx, [...new Set(read.events.map(({ brandId }) => brandId))]);
-    // The same product id is another product of another brand (docs/service-facts.md). Reviews need no such check: they
-    // are read with our own credentials.
+    // Another brand may have another product under the same id (docs/service-facts.md). Reviews need no such check:
+    // they are read with our own credentials.
     const isUncertain = brandIds.length === 0 && seen.length > 1;
     const reason =
       `webhooks of several brands come here (${seen.slice(0, 10).join(', ')}): ` +

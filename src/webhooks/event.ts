@@ -5,8 +5,8 @@ import { shownValue } from '../base/mask.ts';
 import type { ProductRating } from '../warehouse/changed-reviews.ts';
 
 /**
- * What a part of a body says (docs/interface.md, "Events"): a review was created or updated; the data of a product
- * changed, its code perhaps; or a product's number of reviews and rating. `payload`: a body with this part only.
+ * The event in a part of a body (docs/interface.md, "Events"): a review was created or updated; a product's data
+ * changed, perhaps its code; or a product's number of reviews and rating. `payload`: a body with only this part.
  */
 export type Event = { brandId: number } & (
   | { kind: 'review' | 'product'; id: number }
@@ -18,10 +18,10 @@ export type EventFault = { reason: string; payload: unknown };
 
 export type ReadEvents = { events: Event[]; faults: EventFault[] };
 
-/** Events and faults that are read of one body: what is beyond them is not looked at. */
+/** The most events and faults to read from one body. The rest is not read. */
 export const mostEvents = 1000;
 
-/** All objects of a body: the brands, and what it says of their reviews and products. */
+/** All objects of a body: the brands, and their reviews and products. */
 export const objectsOf = (body: readonly unknown[]): unknown[] =>
   body.flatMap((brand) => (isRecord(brand) ? [brand, brand.reviews, brand.products].flat() : []));
 
