@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { UsageError } from '../base/errors.ts';
 import { usableId } from '../base/json-text.ts';
 
-/** Parses the value of an option as a variable of the configuration is parsed. */
+/** Parses the value of an option like a variable of the configuration. */
 export const optionOf =
   <T>(kind: v.GenericSchema<string, T>) =>
   (text: string): T => {

@@ -4,8 +4,8 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 
 /**
- * Lets Node keep compiled files between starts, which halves the time of a start. Node runs what it finds in that
- * folder, so the folder must belong to this user alone. If there is no such folder, Node compiles each time.
+ * Lets Node keep compiled files between starts, which halves the time of a start. Node runs any file in that folder, so
+ * the folder must belong to this user alone. If there is no such folder, Node compiles each time.
  */
 export function cacheCompiledFiles(): void {
   const folder = join(homedir(), '.cache', 'review-sync');

@@ -3,7 +3,7 @@ import type { Brand } from '../app/brands.ts';
 import type { Config, Environment } from '../app/config.ts';
 import type { Logger } from '../base/log.ts';
 
-/** What a command reports, drawn in one place: as text for people, or as one JSON document with `--json`. */
+/** The report of a command. One place draws it: as text for people, or as one JSON document with `--json`. */
 export type Report = {
   text: string;
   json: unknown;
@@ -16,7 +16,7 @@ export type Report = {
 export type Terminal = {
   /** One line on standard error, so that standard output stays free for the report. It replaces a drawn line. */
   say(line: string): void;
-  /** Replaces the last line of a terminal, cut to its width, and stays in it: `say('')` ends the line and leaves it. */
+  /** Replaces the last line of a terminal, cut to its width, and stays in it. `say('')` ends the line and keeps it. */
   draw(line: string): void;
   isTerminal: boolean;
 };
@@ -24,26 +24,26 @@ export type Terminal = {
 export type Context = {
   /** Reads the configuration; throws a UsageError that names every wrong variable. */
   config(): Config;
-  /** The same for a command that only reads the warehouse: shop and service may be missing. */
+  /** `config` for a command that only reads the warehouse: shop and service may be missing. */
   warehouseConfig(): Config;
   /** @param level applies if LOG_LEVEL is not set. */
   log(level?: string): Promise<Logger>;
   terminal: Terminal;
   /** Aborted by SIGINT or SIGTERM: end cleanly. */
   signal: AbortSignal;
-  /** The environment as given, with .env beneath it; of a brand, with its file over it. */
+  /** The given environment over .env. For a brand, the brand's file is over both. */
   environment: Environment;
   /** The brand of the command; undefined without BRANDS_DIR, and if the command serves all brands. */
   brand: string | undefined;
   isLast: boolean;
-  /** The brands to serve; without BRANDS_DIR one without a name. Reads the files again. */
+  /** The brands to serve; without BRANDS_DIR, one brand without a name. Reads the files again. */
   brands(): Brand[];
 };
 
-/** With several brands, a command is run for `each` of them, for the `one` that --brand names, or serves `all` itself. */
+/** With several brands, a command runs for `each` brand, for the `one` that --brand names, or serves `all` itself. */
 export type Reach = 'each' | 'one' | 'all';
 
-/** The work of a command for one brand. Without a report, it has said what there is to say. */
+/** The work of a command for one brand. Without a report, the command has already said everything. */
 export type Work = (context: Context) => Promise<Report | undefined>;
 
 export type Define = (commander: Commander, run: (work: Work, reach?: Reach) => Promise<void>) => void;

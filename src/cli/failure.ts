@@ -5,7 +5,8 @@ export type FailureJson = { code: string | null; message: string; hint: string |
 
 export function failureJson(failure: unknown): FailureJson {
   const code = failure instanceof ReviewSyncError ? failure.code : null;
-  // The variable with the address of the system that failed. Errors of shop and queue have a code: a driver's own error is of the warehouse.
+  // The variable with the address of the failed system. Errors of shop and queue have a code, so a driver's own error
+  // comes from the warehouse.
   const warehouse = 'WAREHOUSE_DATABASE_URL';
   const queue = `QUEUE_URL (without it ${warehouse})`;
   const { code: of } = failure instanceof Error && failure.cause instanceof ReviewSyncError ? failure.cause : { code };
@@ -14,7 +15,7 @@ export function failureJson(failure: unknown): FailureJson {
   return { code, message: describeError(failure), hint: hintOf(failure, address) ?? null };
 }
 
-/** Says what failed and what to do next; with a stack only if the program itself is at fault. */
+/** Describes what failed and what to do next, with a stack only if the program itself is at fault. */
 export function describeFailure(error: unknown): string {
   const { code, message, hint } = failureJson(error);
   const lines = [`review-sync: ${message}`];

@@ -9,19 +9,19 @@ import type { Command, Reach, Work } from './command.ts';
 import { loadCommand, summaries } from './commands/index.ts';
 import { describeFailure, type FailureJson, failureJson } from './failure.ts';
 
-/** What the command line takes from its process, so that a test can run a command in a process of its own. */
+/** What the command line takes from its process, so that a test can run a command within its own process. */
 export type Surroundings = {
-  /** What was typed after `review-sync`. */
+  /** The arguments after `review-sync`. */
   args: readonly string[];
-  /** Reads the environment, with .env beneath it; may throw a UsageError. A command reads it, `--help` does not. */
+  /** Reads the environment over .env; may throw a UsageError. A command calls this, `--help` does not. */
   readEnvironment(): Environment;
   signal: AbortSignal;
   writeOut(text: string): void;
   writeError(text: string): void;
   isTerminal: boolean;
-  /** Both outputs end in the same place, such as one terminal or one log. */
+  /** Both outputs go to the same place, such as one terminal or one log. */
   isOneOutput?: boolean;
-  /** Takes the lines of the log; default: standard error of the process. */
+  /** Receives the lines of the log. Default: standard error of the process. */
   writeLog?: (line: string) => void;
 };
 
@@ -56,7 +56,8 @@ export async function runProgram(given: Surroundings): Promise<number> {
         else if (report.text !== '') writeOut(`${report.text}\n`);
         if (report.isWrongUsage) status = 2;
         else if (report.incomplete) status = 1;
-        // Cron and scripts keep standard output, or drop it, and log the other one (promise 9). By lines: a long text would be cut.
+        // Cron and scripts keep or drop standard output, and log standard error (promise 9). Mask by lines: a long text
+        // would be cut.
         const masked = () => report.text.replaceAll(/.+/g, (line) => mask(line));
         if (status !== 0 && (isJson || !given.isOneOutput)) writeError(`${masked()}\n`);
       });
@@ -68,7 +69,7 @@ export async function runProgram(given: Surroundings): Promise<number> {
       writeFailure({ code: 'usage', message: error.message.replace(/^error: /, ''), hint: null });
       return 2;
     }
-    // What is closed while a command is being stopped fails in words of its own.
+    // While a command is being stopped, closed systems fail with their own errors.
     const isStopped = given.signal.aborted && !(error instanceof ReviewSyncError);
     const failure: unknown = isStopped ? given.signal.reason : error;
     writeError(describeFailure(failure));
@@ -77,25 +78,25 @@ export async function runProgram(given: Surroundings): Promise<number> {
   }
   return status;
 
-  /** With `--json`, standard output has one document, of a command that failed too. */
+  /** With `--json`, standard output has one document, also if the command failed. */
   function writeFailure(error: FailureJson): void {
     if (args.includes('--json')) writeJson({ error });
   }
 }
 
-/** The one place that writes text: names and texts of customers may hold control characters. */
+/** The only place that writes text: names and texts of customers may have control characters. */
 function openOutput({ writeOut, writeError }: Surroundings) {
   const eraseLine = '\r\x1b[K';
   let isDrawn = false;
   return {
     writeOut: (text: string) => writeOut(visible(text)),
     writeJson: (value: unknown) => writeOut(`${visibleJson(JSON.stringify(value, null, 2))}\n`),
-    /** In place of a drawn line; a line feed alone leaves it. */
+    /** Replaces a drawn line. A line feed alone keeps the line. */
     writeError(text: string): void {
       writeError((isDrawn && text !== '\n' ? eraseLine : '') + visible(text));
       isDrawn = false;
     },
-    /** Lets the terminal cut the line off at its edge: a line that wraps could not be erased. */
+    /** Makes the terminal cut the line at its edge: a wrapped line could not be erased. */
     draw(line: string): void {
       writeError(`${eraseLine}\x1b[?7l${visible(line)}\x1b[?7h`);
       isDrawn = true;
@@ -103,7 +104,7 @@ function openOutput({ writeOut, writeError }: Surroundings) {
   };
 }
 
-/** Defines a command, with the options that all have. @param run gets the brand of --brand. */
+/** Defines a command, with the common options. @param run gets the brand of --brand. */
 function define(
   commander: Commander,
   command: Command,
@@ -121,5 +122,5 @@ function define(
   }
 }
 
-/** In the words of all other errors. */
+/** Writes a usage error in the form of all other errors. */
 const sayUsage = (text: string, write: (text: string) => void) => write(text.replace(/^error: /, 'review-sync: '));

@@ -9,17 +9,18 @@ import type { Context, Reach, Report, Traits, Work } from './command.ts';
 import { describeFailure, failureJson } from './failure.ts';
 import type { Surroundings } from './program.ts';
 
-/** The process as a command finds it. program.ts loads this file for a command only: `--help` needs no configuration. */
+/** The surroundings of a command. program.ts loads this file for a command only: `--help` needs no configuration. */
 type Around = Surroundings & Pick<Context['terminal'], 'draw'> & Pick<Context, 'environment'>;
 
-/** How long a command that is stopped may take to say how far it came, in milliseconds. A warehouse may be locked for hours. */
+/** How long a stopped command may take to report its progress, in milliseconds. A warehouse may be locked for hours. */
 export const graceMs = ({ hasServers }: Traits): number => (hasServers ? 20_000 : 2000);
 
 /**
- * Runs a command, says for which lock it waits in the warehouse, and gives it up if it has not ended soon after a signal.
+ * Runs a command. Reports the locks in the warehouse that it waits for. Gives the command up if it does not end soon
+ * after a signal.
  *
  * @param asked the brand of --brand.
- * @throws the reason of the signal if the work has not ended within the grace after it; and as the work.
+ * @throws the reason of the signal if the work has not ended within `graceMs` after it; also the errors of the work.
  */
 export async function runCommand(
   around: Around,
@@ -33,7 +34,7 @@ export async function runCommand(
   const stopped = once(signal, 'abort', { signal: done.signal })
     .then(() => delay(graceMs(command), undefined, { signal: done.signal }))
     .then(() => Promise.reject(signal.reason));
-  // `serve` and `worker` log such waits; the others use no warehouse of a user.
+  // `serve` and `worker` log such waits. The other commands with servers use no warehouse of a user.
   const url = command.hasServers ? undefined : environment.WAREHOUSE_DATABASE_URL?.trim();
   const watching = url && watchLockWaits(url, (text) => writeError(`waiting: ${text}\n`));
   const working = inBrands(around, reach, asked, work);
@@ -44,15 +45,15 @@ export async function runCommand(
     working.catch(() => {});
     done.abort();
     const closing = watching ? watching.close() : undefined;
-    // After a signal no server that hangs is waited for: the connections end with the process.
+    // After a signal, do not wait for a server that hangs: the connections end with the process.
     if (!signal.aborted) await closing;
   }
 }
 
 /**
- * Does the work once, or for each brand. A failure for one brand does not stop the next, and the exit status is the worst.
+ * Does the work once, or for each brand. If one brand fails, the next goes on. The exit status is the worst one.
  *
- * @throws UsageError if the brand is not known, or the command needs one.
+ * @throws UsageError if the brand is unknown, or the command needs a brand.
  */
 async function inBrands(
   around: Around,
@@ -86,7 +87,7 @@ async function inBrands(
   };
 }
 
-/** The report of a brand that failed, which is said at once on standard error. */
+/** The report of a failed brand. The failure is written to standard error at once. */
 async function brandFailure(around: Around, brand: Brand, error: unknown): Promise<Report> {
   around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
   if (isLockedOut(error)) around.writeError(await holdersText(brand).catch(() => ''));
@@ -98,7 +99,7 @@ async function brandFailure(around: Around, brand: Brand, error: unknown): Promi
   };
 }
 
-/** Which sessions may hold the lock that a statement did not get. */
+/** The sessions that may hold the lock that a statement did not get. */
 async function holdersText({ name, environment }: Brand): Promise<string> {
   const { warehouseDatabaseUrl: url } = readDeployment(environment);
   await using warehouse = await openWarehouse({ url, brand: name, connections: 1 });
@@ -106,7 +107,7 @@ async function holdersText({ name, environment }: Brand): Promise<string> {
   return sessions.map(({ what }) => `brand ${name}: a transaction is open in its schemas: ${what}\n`).join('');
 }
 
-/** @param among the command does one brand after the other. A brand whose tables are locked must not hold up the others. */
+/** @param among the command handles one brand after the other. Locked tables of a brand must not hold up others. */
 function openContext(around: Around, brand?: Brand, among?: { isLast: boolean }): Context {
   const { signal, draw, isTerminal, writeLog } = around;
   const own: Brand = brand ?? { name: undefined, environment: around.environment };
@@ -117,7 +118,7 @@ function openContext(around: Around, brand?: Brand, among?: { isLast: boolean })
     config: () => ({ ...configOf(own), lockSeconds }),
     warehouseConfig: () => ({ ...configOf(own, readWarehouseConfig), lockSeconds }),
     async log(level = 'info') {
-      // Some commands log nothing, status for one: they start without the 22 modules of pino.
+      // Some commands, such as `status`, log nothing, and start without the 22 modules of pino.
       const { openLog } = await import('../base/log.ts');
       const log = openLog(readLogLevel(environment, level), writeLog);
       return name === undefined ? log : log.child({ brand: name });

@@ -11,7 +11,7 @@ import { startServer } from '../server/index.ts';
 import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../server/measured-app.ts';
 import type { Context } from './command.ts';
 
-/** Posts alerts and applies webhooks until closed. @param pollMs how often it looks for webhooks. */
+/** Posts alerts and applies webhooks until closed. @param pollMs how often to look for webhooks. */
 export function startBackground({ app, reports }: MeasuredApp, pollMs?: number): { close(): Promise<void> } {
   const loops = [startAlertWatcher({ ...app, warehouse: reports.warehouse }), startWebhookApplier(app, pollMs)];
   return { close: async () => void (await Promise.all(loops.map((loop) => loop?.close()))) };
@@ -37,7 +37,7 @@ const servedAlone = (measured: MeasuredApp): Served => ({
 
 const lookEveryMs = 10_000;
 
-/** How long start and close wait for brands to open, in milliseconds. A brand that does not open must not hold the others. */
+/** How long start and close wait for brands to open, in milliseconds. A stuck brand must not hold up the others. */
 const openingMs = 3000;
 
 export type BeginServing = (
@@ -47,10 +47,11 @@ export type BeginServing = (
 ) => Promise<void>;
 
 /**
- * Opens the App of each brand and begins its work; without BRANDS_DIR, of the only one. Every ten seconds a brand that
- * could not be opened is tried again, one with a new file is opened, and one without its file closed.
+ * Opens the App of each brand, or of the only one without BRANDS_DIR, and begins its work. Every ten seconds, a brand
+ * that could not be opened is tried again, a brand with a new file is opened, and a brand without its file is closed.
  *
- * @throws without BRANDS_DIR what `openMeasuredApp` and `begin` throw; with it, where there is no brand or no queue.
+ * @throws without BRANDS_DIR: the errors of `openMeasuredApp` and `begin`; with BRANDS_DIR: if there is no brand or no
+ *   queue.
  */
 export async function serveBrands(
   context: Context,
@@ -73,7 +74,7 @@ export async function serveBrands(
   return { ...brands, deployment, log };
 }
 
-/** The brands that are served: those whose file is there and that could be opened. */
+/** The served brands: brands that have a file and could be opened. */
 function openBrands(context: Context, log: Logger, begin: BeginServing, shared: SharedConnections) {
   let known = context.brands();
   const serving = new Map<string, { measured: MeasuredApp; stack: AsyncDisposableStack }>();
@@ -90,7 +91,7 @@ function openBrands(context: Context, log: Logger, begin: BeginServing, shared: 
 
   async function open(brand: Brand, name: string): Promise<void> {
     const stack = new AsyncDisposableStack();
-    // With up to ten brands, each looks for work every second; with more, all of them ten times a second together.
+    // With up to ten brands, each looks for work every second. With more brands, all together look ten times a second.
     const pollMs = Math.max(1000, 100 * known.length);
     try {
       const measured = await openMeasuredApp(configOf(brand), log.child({ brand: name }), stack, shared);

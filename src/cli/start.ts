@@ -13,7 +13,7 @@ const stopped = (how: string) =>
 
 /** Time to finish after a signal; a second signal ends the process at once. */
 const stop = new AbortController();
-// A terminal that is closed stops a command, as Ctrl-C does; `nohup` goes on.
+// A closed terminal stops a command, as Ctrl-C does. `nohup` goes on.
 for (const signal of ['SIGINT', 'SIGTERM', ...(process.stderr.isTTY ? (['SIGHUP'] as const) : [])] as const) {
   process.on(signal, () => {
     if (stop.signal.aborted) process.exit(1);
@@ -21,14 +21,14 @@ for (const signal of ['SIGINT', 'SIGTERM', ...(process.stderr.isTTY ? (['SIGHUP'
   });
 }
 
-/** A full disk, say. A reader that has seen enough, such as `head`, closes its end of the pipe: that is no failure. */
+/** A failed write, as to a full disk. If a reader such as `head` closes its end of the pipe, that is no failure. */
 let unwritten: Error | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') unwritten = error;
 });
 process.stderr.on('error', () => {});
 
-// npx and npm run start a shell that starts us. A SIGTERM to npm ends both, and neither passes it on.
+// `npx` and `npm run` start a shell that starts us. A SIGTERM to npm ends npm and shell, and neither passes it on.
 if (process.env.npm_command !== undefined) {
   const npm = process.ppid;
   const look = () => process.ppid === npm || stop.abort(stopped('with the npm process that started it'));
@@ -44,14 +44,14 @@ const status = await runProgram({
   isTerminal: process.stderr.isTTY === true,
   isOneOutput: isOneFile(1, 2),
 });
-// A pipe takes 64 KiB at a time, and exit drops what it has not taken yet.
+// A pipe takes 64 KiB at a time, and exit drops the rest.
 for (const stream of [process.stdout, process.stderr])
   await new Promise<void>((resolve) => void stream.write('', () => resolve()));
 if (unwritten) process.stderr.write(`The output could not be written: ${unwritten.message}\n`);
-// What is left open after a failure must not keep the process from ending.
+// Handles left open by a failure must not keep the process alive.
 process.exit(unwritten ? 1 : status);
 
-/** Whether two descriptors are of one file, pipe or terminal. One may be closed. */
+/** Whether two descriptors lead to one file, pipe or terminal. One may be closed. */
 function isOneFile(one: number, other: number): boolean {
   try {
     const [a, b] = [fstatSync(one), fstatSync(other)];

@@ -12,18 +12,18 @@ import type { Context, Report } from './command.ts';
 import { openProgress, type Progress } from './ui/progress.ts';
 
 type Use = {
-  /** The label of the progress, and the unit of what it counts, if the command shows any. */
+  /** The label and the unit of the progress, if the command shows any. */
   label?: string;
   unit?: string;
-  /** A shop query that does not match the contract stops the command before it does anything (exit status 2). */
+  /** If a shop query breaks the contract, the command stops before it does anything (exit status 2). */
   readsShop?: boolean;
 };
 
-/** Opens all systems for a command that starts a run, and closes them at its end. Waits are said by `progress`. */
+/** Opens all systems for a command that starts a run, and closes them at its end. `progress` shows waits. */
 export const withApp = <T>(context: Context, use: Use, work: (app: App, progress: Progress) => Promise<T>) =>
   withOpened(openApp, context, use, work);
 
-/** The same without the queue, for a command that starts no run. */
+/** `withApp` without the queue, for a command that starts no run. */
 export const withSystems = <T>(context: Context, use: Use, work: (app: Systems, progress: Progress) => Promise<T>) =>
   withOpened(openSystems, context, use, work);
 
@@ -35,10 +35,10 @@ async function withOpened<T, Opened extends Systems>(
 ): Promise<T> {
   const progress = openProgress(context.terminal, label, unit);
   const app = await open(context.config(), {
-    // Without LOG_LEVEL a person at a terminal reads the error that the command ends with, not its line of the log too.
+    // Without LOG_LEVEL, a person at a terminal sees only the command's final error, not also its log line.
     log: await context.log(context.terminal.isTerminal ? 'fatal' : 'error'),
     onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
-    // A command carries out its own run only.
+    // A command carries out only its own run.
     takers: 1,
   });
   try {
@@ -60,14 +60,14 @@ export async function inWarehouse(context: Context, work: (warehouse: Warehouse)
   return await work(warehouse);
 }
 
-/** @throws UsageError if a shop query does not match the contract. The run reports errors of the shop's database. */
+/** @throws UsageError if a shop query breaks the contract. The run reports errors of the shop's database. */
 export async function requireShopQueries({ shop }: Systems): Promise<void> {
   await shop.checkQueries().catch((error: unknown) => {
     if (error instanceof UsageError) throw error;
   });
 }
 
-/** Runs a job to its end, draws its progress, and names runs that nobody carries out. @throws as `runToEnd`. */
+/** Runs a job to its end, draws its progress, and names runs that no process carries out. @throws as `runToEnd`. */
 export async function runAndDraw(
   { terminal, signal }: Context,
   { update, wait }: Progress,
@@ -100,7 +100,7 @@ export function drawRun(title: string, report: RunReport): Report {
   return { text, json: report, incomplete: report.outcome !== 'done' };
 }
 
-/** A command that runs one job to its end and reports it. @param unit of its steps. */
+/** A command that runs one job to its end and reports it. @param unit the unit of its steps. */
 export function runJob(context: Context, title: string, unit: string, job: AnyRunJob): Promise<Report> {
   return withApp(context, { label: title, unit, readsShop: job.readsShop }, async (app, progress) =>
     drawRun(title, await runAndDraw(context, progress, app, { job })),

@@ -38,7 +38,7 @@ export const define: Define = (commander, run) => {
     .addOption(
       new Option('--diff', 'say per order what would change at the service, field by field').implies({ dryRun: true }),
     )
-    // Alone it must not begin a backfill of everything.
+    // Without --diff, the option must not begin a backfill of everything.
     .addOption(
       new Option('--limit <orders>', 'with --diff: compare at most this many')
         .argParser(optionOf(wholeNumber(1, 999_999)))
@@ -90,7 +90,7 @@ async function runBackfillReviews(context: Context, options: ReviewOptions): Pro
   const use = { label: 'backfill reviews', unit: 'windows' };
   if (options.dryRun) return withSystems(context, use, (app) => planReviews(reviewDeps(app, context.signal), asked));
   return withApp(context, use, async (app, progress) => {
-    // Days without any plausible date, too, before a run is recorded.
+    // Also reject days without any plausible date before a run is recorded.
     const deps = reviewDeps(app, context.signal);
     spanOf(asked, deps, deps.plausible);
     const run = { job: backfillReviews, asked, key: backfillReviewsKey(asked) };

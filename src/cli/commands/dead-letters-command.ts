@@ -28,7 +28,7 @@ export const define: Define = (commander, run) => {
     .action((ids: string[]) => run((context) => discard(context, ids.map(parseId)), 'one'));
 };
 
-/** The first three of so many. */
+/** The first three of `count` items. */
 const some = (all: readonly unknown[], count: number, between: string) =>
   all.slice(0, 3).join(between) + (count > 3 ? ' …' : '');
 

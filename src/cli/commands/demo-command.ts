@@ -85,7 +85,7 @@ async function play(context: Context, options: Options): Promise<Report | undefi
 
 function sourceOf({ environment }: Context, { data, orders, shop }: Options): Source {
   if (data !== undefined) return olist(data);
-  // Reviews of the minute before a run count as not read yet (`justNow`): then the demo would name one as missing.
+  // Reviews of the minute before a run count as not read yet (`justNow`), and the demo would report one as missing.
   const now = new Date(Date.now() - 120_000);
   return shop === 'mariadb' ? sampleShopOnMariadb(now, orders, environment.PATH ?? '') : sampleShop(now, orders);
 }

@@ -18,7 +18,7 @@ export const define: Define = (commander, run) => {
     .action((id: string) => run((context) => lookAtReview(context, id), 'one'));
 };
 
-/** What `explain order` and `preview order` do: they show one order and change nothing. */
+/** The work of `explain order` and `preview order`: they show one order and change nothing. */
 export async function lookAtOrder<T>(
   context: Context,
   text: string,
@@ -31,7 +31,7 @@ export async function lookAtOrder<T>(
     const { code, shop, service, lookupFault, link, deadLetters } = order;
     const json = shownOf(order);
     const otherSpelling = code === asked ? '' : `The shop’s code of ${asked} is ${code}.\n\n`;
-    // If nothing anywhere is known of the code, it is probably mistyped.
+    // If no system knows the code, it is probably mistyped.
     const isUnknown = !shop && !service && !link && deadLetters.length === 0;
     return { text: otherSpelling + draw(json), json, incomplete: lookupFault !== undefined || isUnknown };
   });

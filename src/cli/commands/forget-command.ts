@@ -51,7 +51,7 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
   });
 }
 
-/** The links hold no customer, so that nobody can be found by them (promise 9). */
+/** The links have no customer, so a customer's orders cannot be found by them (promise 9). */
 const ordersAreUnknown = (userCode: string) =>
   'Orders carry no customer here. Look up in the shop which orders are those of this customer, and give each with ' +
   `--order: review-sync forget user ${shellWord(userCode)} --order <code> --order <code>`;
@@ -100,7 +100,7 @@ function draw(records: Traces, counts: ReturnType<typeof countsOf>, isApplied: b
   );
 }
 
-/** The customer of these records: a person checks that before --apply. */
+/** The customer of these records, for a person to check before --apply. */
 function namesOf({ reviews, comments, deadLetters, orderLines, contacts }: Traces): string[] {
   const orders = new Set([...orderLines.map(({ orderCode }) => orderCode), ...contacts]);
   return [

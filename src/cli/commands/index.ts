@@ -1,6 +1,6 @@
 import type { Command, Define, Traits } from '../command.ts';
 
-/** All commands with what they do, in the order in which `--help` shows them. Each is in `<name>-command.ts`. */
+/** All commands with a summary, in the order of `--help`. Each is in `<name>-command.ts`. */
 export const summaries = {
   demo: 'all of review-sync, with an embedded Postgres and sample data; needs nothing installed',
   init: 'recognise the shop system by its tables, and write its queries and .env',
@@ -21,7 +21,7 @@ export const summaries = {
   'reference-service': 'a complete implementation of the service, for trying out, tests and benchmarks',
 };
 
-/** Loads a command, with the systems that it works with: only the command that is called pays for them. */
+/** Loads a command with its systems. Only the called command pays for its modules. */
 export async function loadCommand(name: string): Promise<Command> {
   const { traits, define }: { traits?: Traits; define: Define } = await import(`./${name}-command.ts`);
   return { ...traits, define };

@@ -55,14 +55,14 @@ async function setUp(context: Context, options: Options): Promise<Report> {
     force,
     dir: dir ?? places?.sqlDir ?? (SHOP_SQL_DIR.trim() || 'shop-sql'),
     envFile: places?.envFile ?? '.env',
-    // A brand's queries are where they are looked for, unless they were put elsewhere.
+    // A brand's queries are at their default place, unless `--dir` is given.
     leftOut: places ? ['WAREHOUSE_DATABASE_URL', ...(dir === undefined ? ['SHOP_SQL_DIR'] : [])] : [],
   });
   const incomplete = report.findings.some(({ level }) => level === 'fault');
   return { text: draw(report, command, brand !== undefined), json: report, incomplete };
 }
 
-/** The places of a brand's files, and the environment with what is in its file. @throws UsageError */
+/** The places of a brand's files, and the environment with its file. @throws UsageError */
 function placesFor(environment: Context['environment'], brand: string | undefined) {
   const folder = (environment.BRANDS_DIR ?? '').trim();
   if (brand === undefined && folder === '') return { environment, places: undefined };

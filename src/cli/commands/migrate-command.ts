@@ -23,14 +23,14 @@ const withoutReader = (brand: string | undefined) => {
 Ask an administrator to run: ${create} then run migrate again.`;
 };
 
-/** What an extra works with. `unbranded`: the database without the schemas of a brand. */
+/** Dependencies of an extra. `unbranded`: the database without the schemas of a brand. */
 type At = { warehouse: Warehouse; unbranded: Db; config: Config; signal: AbortSignal };
 
 type Extra = { flags: string; about: string; isAboutOneBrand?: true; act(at: At, value: string): Promise<string> };
 
 /**
- * What a person may ask of `migrate` beside the schemas, by the name that Commander gives the option. Done after them; a
- * sentence says what was done.
+ * Extra work of `migrate`, by Commander's name of the option. It follows the schemas, and returns a sentence about its
+ * work.
  */
 const extras: Readonly<Record<string, Extra>> = {
   rebuild: {
@@ -57,7 +57,7 @@ const extras: Readonly<Record<string, Extra>> = {
       'make a column of warehouse.reviews and bi.reviews from a field of extra: text, bigint, numeric, boolean or ' +
       'jsonb; the table is rewritten',
     async act({ warehouse, unbranded }, field) {
-      // `completeUnion` makes them again, with the column.
+      // `completeUnion` creates the views again, with the column.
       if (warehouse.brand !== undefined) await dropUnion(unbranded);
       const { column, isNew } = await promoteField(warehouse.db, field);
       return `${column} ${isNew ? 'is now' : 'was already'} a column of warehouse.reviews and bi.reviews.`;
@@ -132,7 +132,7 @@ export const define: Define = (commander, run) => {
     });
 };
 
-/** Migrates a brand, or the only one. After the last brand, also if it failed, the views over all brands are completed. */
+/** Migrates a brand, or the only one. After the last brand, even if it failed, completes the views over all brands. */
 async function migrateInTurn(context: Context, asked: Asked): Promise<Report> {
   const { brand, isLast, terminal } = context;
   const complete = async () => {
@@ -148,7 +148,7 @@ async function migrateInTurn(context: Context, asked: Asked): Promise<Report> {
 }
 
 async function migrate(context: Context, asked: Asked): Promise<Report> {
-  // To count again, the shop and the service need not be known; if they are not, the schemas stay as they are.
+  // A recount does not need shop and service. If they are not configured, the schemas stay as they are.
   const isOnlyRebuild = asked.length === 1 && asked[0]?.[0] === 'rebuild';
   const config = isOnlyRebuild ? context.warehouseConfig() : context.config();
   const { warehouseDatabaseUrl: url, brand } = config;

@@ -46,7 +46,7 @@ async function serve(context: Context, options: Options): Promise<undefined> {
   await using opened = new AsyncDisposableStack();
   const codes = options.productsFromShop ? await productsOfShop(context) : [];
   const own = options.databaseUrl === undefined ? await embedded(options, opened) : undefined;
-  // Nobody can guess it: the trial holds the shop's customers, and every user of this machine reaches it.
+  // The secret must not be guessable: the trial has the shop's customers, and every user of this machine can reach it.
   const secret = () => (own ? keptSecret(own.directory, 'client-secret') : randomSecret());
   const clientSecret = options.clientSecret ?? (await secret());
   const databaseUrl = options.databaseUrl ?? own?.service ?? '';
@@ -75,7 +75,7 @@ async function serve(context: Context, options: Options): Promise<undefined> {
   if (!context.signal.aborted) await once(context.signal, 'abort');
 }
 
-/** With a warehouse beside the service's own database, so that a trial needs no other Postgres. */
+/** Starts Postgres with a warehouse and the service's own database, so that a trial needs no other Postgres. */
 async function embedded({ port }: Options, opened: AsyncDisposableStack) {
   const keepIn = resolve('.review-sync', 'postgres');
   const database = await startEmbeddedDatabase({ keepIn, ...(port > 0 && { port: port + 1 }) }).catch((error) => {
@@ -88,7 +88,7 @@ async function embedded({ port }: Options, opened: AsyncDisposableStack) {
   return { service: await service, warehouse: await warehouse, directory: database.directory };
 }
 
-/** The codes of the products in all order lines. @throws UsageError for a query that does not keep to the contract. */
+/** The codes of the products in all order lines. @throws UsageError for a query that breaks the contract. */
 async function productsOfShop({ environment, signal }: Context): Promise<string[]> {
   await using shop = openShop({ ...readShopConfig(environment), connections: 1, signal });
   const codes = new Set<string>();

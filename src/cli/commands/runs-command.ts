@@ -35,10 +35,10 @@ const list = (context: Context): Promise<Report> =>
     return { text: `${table(['run', 'started (UTC)', 'carried out by', 'may do'], rows)}\n\n${next}`, json: runs };
   });
 
-/** Needs neither shop nor service nor queue: one of them may be why the run is to end. */
+/** Needs neither shop nor service nor queue: one of them may be the reason to end the run. */
 const end = (context: Context, id: string): Promise<Report> =>
   inWarehouse(context, async (warehouse) => {
-    // Opened when the row has ended: a queue that hangs is waited for.
+    // Open the queue after the row has ended: a queue that hangs delays only the drop.
     const drop = async (runId: string) => {
       await using queues = await queuesOf(warehouse, context.warehouseConfig());
       await queues.drop(runId);

@@ -72,10 +72,10 @@ const contactText = ({ config: { orderContactMaxAgeDays: days } }: Systems, cust
     : `E-mail and phone of ${counted(customers, 'customer')} GO TO THE SERVICE, with orders younger than ${counted(days, 'day')}: ` +
       'it may mail them. ORDER_CONTACT_MAX_AGE_DAYS=0 sends none.';
 
-/** How long a person has to stop the first run, which cannot be recalled, in milliseconds. */
+/** How long a person has to stop the first run, in milliseconds. Its mails cannot be recalled. */
 const thinkMs = 10_000;
 
-/** Only young orders carry contact, so only those are read. @throws IncompleteError if a person stops it. */
+/** Only young orders carry contact, so only young orders are read. @throws IncompleteError if a person stops it. */
 async function announceContact(context: Context, app: Systems): Promise<void> {
   const { terminal, signal } = context;
   const start = secondOf(app.now()) - app.config.orderContactMaxAgeDays * 86_400;
@@ -92,7 +92,7 @@ async function announceContact(context: Context, app: Systems): Promise<void> {
   });
 }
 
-/** Two runs, one after the other, each with an App of its own: what stops the first does not stop the second. */
+/** Two runs, one after the other, each with its own App: if the first stops, the second still runs. */
 async function reconcile(context: Context, allowRemovals: boolean): Promise<Report> {
   const reports: [name: string, report: RunReport][] = [];
   for (const [name, job] of Object.entries({ reviews: reconcileReviews, orders: rescanOrders })) {

@@ -40,11 +40,11 @@ async function work(context: Context): Promise<undefined> {
     if (shared) sharedWork ??= openSharedWork(measured.app, log);
     await workFor(measured, own, { shared: sharedWork, everyMs: pollMs });
   });
-  // Not awaited: a due run in hand may wait for the warehouse of one brand, and the others close meanwhile.
+  // Not awaited: a due run may be waiting for the warehouse of one brand, and the other brands close meanwhile.
   opened.defer(() => void sharedWork?.due.close().catch(() => {}));
   const { metricsPort } = served.deployment;
   if (metricsPort !== undefined) {
-    // A second worker of the machine, say: what it does is worth more than its figures.
+    // A second worker of the machine may lack the port: its work matters more than its metrics.
     const server = await startServer(served, metricsPort, { isPublic: false }).catch((error: unknown) => {
       log.error({ error: describeWithHint(error) }, 'this worker goes on without /metrics, /healthz and /readyz');
       return undefined;
@@ -60,7 +60,7 @@ async function work(context: Context): Promise<undefined> {
   log.info('stopped');
 }
 
-/** What the workers of all brands share. */
+/** State that the workers of all brands share. */
 function openSharedWork({ config: { takeOverSeconds } }: App, log: Logger): SharedWork {
   // Nothing aborts the start of a due run. If the process ends before it, another worker takes it over.
   const { signal: abort } = new AbortController();
@@ -76,7 +76,7 @@ async function workFor(
 ): Promise<void> {
   const { app, metrics } = measured;
   const { config, log } = app;
-  // Reviews are synced without the shop, so a worker runs all the same, and does not wait for a shop that is down.
+  // Reviews are synced without the shop, so a worker runs anyway, and does not wait for a shop that is down.
   void requireShopQueries(app).catch((error: unknown) => {
     log.error(`orders and catalog cannot be synced: ${describeWithHint(error)}`);
   });

@@ -7,7 +7,7 @@ import type { FieldDifference } from '../../orders/plan/same-value.ts';
 import type { Report } from '../command.ts';
 import { lines } from './table.ts';
 
-/** A value for a terminal. Long ones are cut: `--json` has them whole. */
+/** A value for a terminal. Long values are cut: `--json` has them whole. */
 export function valueText(value: unknown): string {
   const shown = value instanceof Date ? value.toISOString() : value;
   const text = isEmpty(shown) ? 'nothing' : oneLine(typeof shown === 'string' ? shown : JSON.stringify(shown));
@@ -16,7 +16,7 @@ export function valueText(value: unknown): string {
 
 export const isEmpty = (value: unknown) => value === null || value === undefined || value === '';
 
-/** Whether shop and service differ in one order, and in what, a line each; then what could not be compared. */
+/** Whether shop and service differ in one order, with a line for each difference; then what could not be compared. */
 export const comparisonLines = (difference: OrderDifference): string[] => [
   isDifferent(difference) ? 'Shop and service differ' : 'No difference in what could be compared',
   ...differenceLines(difference).map((line) => `  ${line}`),
@@ -68,7 +68,7 @@ function notCompared({ isDeletion, fields, fieldsNotSent, linesNotSent, subOrder
     ...notShown(fields),
     ...fieldsNotSent.map(({ field, reason }) => `${field}: ${oneLine(reason)}`),
     ...linesNotSent.map(({ lineCode, reason }) => `line ${oneLine(lineCode)} (${oneLine(reason)})`),
-    // That a whole sub-order is not shown is among the differences.
+    // If a whole sub-order is not shown, the differences already say so.
     ...subOrders.matched
       .filter(({ isHidden }) => !isHidden)
       .flatMap((line) => notShown(line.fields).map((text) => `line ${oneLine(line.lineCode)}: ${text}`)),

@@ -6,7 +6,7 @@ export type Progress = ReturnType<typeof openProgress>;
 
 export const lineEveryMs = 2000;
 
-/** While a service is down, many requests wait: a wait is said if it ends so much later than the last one that was said. */
+/** While a service is down, many requests wait. A wait is shown if it ends this much later than the last shown wait. */
 const longerWaitMs = 60_000;
 
 /** A line with rate and time left. A terminal shows it with a bar and replaces it; elsewhere it is written every two seconds. */
@@ -46,7 +46,7 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
   };
 }
 
-/** If the total is not known, a run is planning or counts what it finds. */
+/** If the total is unknown, a run is planning, or counts the records that it finds. */
 function stateOf(done: number, total: number | undefined, unit: string): string {
   if (total !== undefined) return `${done}/${total} ${unit}`;
   return done === 0 ? 'planning' : `${done} ${unit}`;

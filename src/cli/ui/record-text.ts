@@ -11,14 +11,14 @@ const tableOf = (title: string, head: readonly string[], rows: readonly string[]
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields with a value, one below the other. */
+/** Fields that have a value, one below the other. */
 function recordTable(title: string, record: Fields): string {
   const fields = Object.entries(record).filter(([, value]) => !isEmpty(value));
   const rows = fields.map(([name, value]) => [name, valueText(value)]);
   return tableOf(title, ['field', 'value'], rows);
 }
 
-/** Records one below the other, with the columns in which one of them has a value. */
+/** Records one below the other, with the columns that have a value in any record. */
 function recordsTable(title: string, records: readonly Fields[]): string {
   const names = [...new Set(records.flatMap((one) => Object.keys(one)))];
   const head = names.filter((name) => records.some((one) => !isEmpty(one[name])));
@@ -28,7 +28,7 @@ function recordsTable(title: string, records: readonly Fields[]): string {
 
 type Known = Omit<ShownOrder, 'requests'>;
 
-/** What a push would send of one order, and why: the text of `preview`. */
+/** The requests of a push of one order, and why: the text of `preview`. */
 export const previewText = (order: ShownOrder): string =>
   blocks(shopPart(order), requestsPart(order), orderAtService(order), differencePart(order), 'Nothing was sent.');
 

@@ -27,7 +27,7 @@ export function table(head: readonly string[], cells: readonly (readonly string[
 const width = (text: string) => [...text].reduce((sum, character) => sum + (wide.test(character) ? 2 : 1), 0);
 const wide = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/;
 
-/** The first twenty lines, and how many more there are: `--json` has all. @param all how many there are, with those that are not given. */
+/** The first twenty lines, and the number of further lines: `--json` has all. @param all the number of all lines. */
 export function firstLines(lines: readonly string[], all = lines.length): string {
   const shown = lines.slice(0, 20);
   return [...shown, ...(all > shown.length ? [`and ${formatCount(all - shown.length)} more`] : [])].join('\n');
@@ -46,7 +46,7 @@ export const bulleted = (title: string, items: readonly string[]): string =>
 
 const marks = { ok: 'ok     ', warning: 'warning', fault: 'FAULT  ' } as const;
 
-/** What the doctor found, one block of lines a finding. */
+/** The doctor's findings, one block of lines for each. */
 export function findingLines(findings: readonly Finding[]): string[] {
   return findings.map(({ level, what, hint }) => {
     const text = what.replaceAll('\n', '\n           ');
