@@ -1,7 +1,7 @@
 /** Numbers of records and requests by kind: `{ orders: 12, requests: 14 }`. */
 export type Counts = Record<string, number>;
 
-/** What a flow counts when its run ends. `problem`: another reason why it is incomplete, with the next step. */
+/** The counts of a flow at the end of its run. `problem`: another reason why it is incomplete, with the next step. */
 export type Conclusion = { counts: Counts; problem?: string | undefined };
 
 export function addCounts(all: readonly Counts[]): Counts {
@@ -15,5 +15,5 @@ export const formatCount = (n: number) => n.toLocaleString('en');
 /** A number with its noun: `1 order`, `1,200 orders`. */
 export const counted = (n: number, one: string, many = `${one}s`) => `${formatCount(n)} ${n === 1 ? one : many}`;
 
-/** Some codes of so many. */
+/** Some of `all` codes. */
 export const codesText = (codes: readonly string[], all: number) => codes.join(', ') + (all > codes.length ? ' …' : '');

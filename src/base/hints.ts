@@ -86,7 +86,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   ],
 ];
 
-/** What is wrong (undefined if the message is plain) and the next step, by the error or the first known one of its causes. */
+/** What is wrong (undefined if the message is plain) and the next step, from the error or its first known cause. */
 export function explainError(error: unknown, { causes = true, address = 'its address' } = {}) {
   const seen = new Set<unknown>();
   for (let at = error; at instanceof Error && !seen.has(at); at = causes ? at.cause : undefined) {

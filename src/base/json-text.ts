@@ -9,7 +9,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The records of a valid JSON array, each with its bytes as they came: printed again, numbers would lose digits. */
+/** The records of a valid JSON array, each with its original bytes: printed again, numbers would lose digits. */
 export function splitRecords(body: Buffer): Buffer[] {
   const records: Buffer[] = [];
   let depth = 0;
@@ -30,8 +30,8 @@ export function splitRecords(body: Buffer): Buffer[] {
 }
 
 /**
- * The record as JSON that the columns can hold, which take no `5.0` as an integer. Undefined if the bytes are not UTF-8:
- * nobody knows which characters were meant.
+ * The record as JSON that the columns can hold: they accept no `5.0` as an integer. Undefined if the bytes are not
+ * UTF-8, because the intended characters are unknown.
  */
 export const storableRecord = (bytes: Buffer): string | undefined =>
   isUtf8(bytes) ? storable(withWholeNumbers(bytes.toString())) : undefined;
@@ -48,7 +48,7 @@ function storable(json: string): string {
   );
 }
 
-/** An exponent of three digits, or three hundred digits, counted once in a row: a text of a customer may be all digits. */
+/** An exponent of three digits, or 300 digits. A row of digits is tested once: a customer's text may be all digits. */
 export const mayBeEndless = (json: Buffer) => /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/.test(json.toString('latin1'));
 
 /**
@@ -70,10 +70,10 @@ export function endlessNumber(record: Buffer): string | undefined {
 /** TypeScript does not know it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-/** A number such as `5.0` or `1e1`. Each record printed again: 3 ms for a page of 100, which takes 6. */
+/** A number such as `5.0` or `1e1`. Printing each record again takes 3 ms of the 6 ms for a page of 100. */
 const wholeNumber = /[:[,]\s*-?\d+(?:\.0+|(?:\.\d+)?e[-+]?\d+)\s*[,}\]]/i;
 
-/** Printed again, `5.0` is `5`; other numbers keep their digits. Text that is nested too deep to be printed stays. */
+/** Prints the text again: `5.0` becomes `5`, other numbers keep their digits. Text nested too deep to print stays. */
 function withWholeNumbers(text: string): string {
   if (!wholeNumber.test(text)) return text;
   const kept = (_: string, value: unknown, context?: { source?: string }) =>
@@ -88,12 +88,12 @@ function withWholeNumbers(text: string): string {
 /** A whole surrogate pair; any other escape of a code unit; an escape of one character. */
 const escapes = /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\u([0-9a-f]{4})|\\[^u]/gi;
 
-/** The text of a JSON object, which is not empty, with one more field, whose value is JSON text. */
+/** Adds a field to the text of a non-empty JSON object. @param json the field's value as JSON text. */
 export function withField(record: string, name: string, json: string): string {
   return `${record.slice(0, record.lastIndexOf('}'))},${JSON.stringify(name)}:${json}}`;
 }
 
-/** Undefined if the text is no JSON. */
+/** The parsed text; undefined if it is not JSON. */
 export function parsedJson(text: string, reviver?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
     return JSON.parse(text, reviver);
@@ -102,7 +102,7 @@ export function parsedJson(text: string, reviver?: Parameters<typeof JSON.parse>
   }
 }
 
-/** JSON text; undefined for what is nested tens of thousands deep: it can be parsed, but not printed. */
+/** JSON text; undefined for a value nested tens of thousands deep, which can be parsed, but not printed. */
 export function printed(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -131,12 +131,12 @@ export const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** JSON text without its links, which a service may sign again in each response. */
 export const withoutLinks = (json: string): string => json.replaceAll(/"https?:(?:[^"\\]|\\.)*"/gi, '""');
 
-/** JSON text that is the same for the same fields in any order. */
+/** JSON text that is equal for equal fields in any order. */
 export const sortedJson = (value: unknown): string | undefined =>
   JSON.stringify(value, (_, one: unknown) =>
     isRecord(one) ? Object.fromEntries(Object.entries(one).sort(([a], [b]) => (a < b ? -1 : 1))) : one,
   );
 
-/** A key for a record without a key: the same for the same fields in any order, as the warehouse gives them back. */
+/** A key for a record without a key. It is equal for equal fields in any order, as the warehouse returns them. */
 export const contentKey = (record: unknown): string =>
   `sha256:${hash('sha256', sortedJson(record) ?? '', 'hex').slice(0, 32)}`;

@@ -14,7 +14,7 @@ const currentRun = new AsyncLocalStorage<string>();
 /** Adds the run's id as `run` to everything that `work` logs, so that no function has to pass it on. */
 export const withRun = <T>(run: string, work: () => T): T => currentRun.run(run, work);
 
-/** Opens the log: JSON lines on standard error, or readable lines if that is a terminal. @param write takes them instead. */
+/** Opens the log: JSON lines on standard error, or readable lines on a terminal. @param write receives them instead. */
 export function openLog(level: string, write?: (line: string) => void): Logger {
   const options: pino.LoggerOptions = {
     level,
@@ -24,7 +24,8 @@ export function openLog(level: string, write?: (line: string) => void): Logger {
     formatters: { log: (fields) => redact(fields, 0) as Record<string, unknown> },
     hooks: {
       logMethod(args, method) {
-        // Not masked: messages are ours, and name runs whose ids look like tokens. A name in them must not forge a line.
+        // Not masked: messages are ours, and name runs by ids that look like tokens. A name in them must not forge a
+        // line.
         method.apply(this, args.map((one) => (typeof one === 'string' ? oneLine(one) : one)) as typeof args);
       },
     },
@@ -35,7 +36,7 @@ export function openLog(level: string, write?: (line: string) => void): Logger {
     : pino(options, openStandardError());
 }
 
-/** Lines that cannot be written, such as to a full disk, end no worker: they wait for room, up to a megabyte of them. */
+/** If lines cannot be written, as on a full disk, the worker goes on, and up to a megabyte of lines waits. */
 function openStandardError() {
   const destination = pino.destination({ dest: 2, sync: true, maxLength: 1024 * 1024 });
   destination.on('error', () => {});

@@ -4,14 +4,14 @@ import { ReviewSyncError } from './errors.ts';
 type Emitter = { on(event: 'error', listener: (error: Error) => void): unknown };
 type Pool = Emitter & { on(event: 'connect', listener: (client: Emitter) => void): unknown };
 
-/** What pg has beyond its types: its socket, and whether no statement is in flight. */
+/** Fields that pg's types lack: the socket, and whether no statement is in flight. */
 type Client = { readyForQuery: boolean; connection: { stream: Socket } };
 
 /**
- * Keeps a broken connection from ending the process, and a silent one from being waited for.
+ * Keeps a broken connection from ending the process, and ends the wait for a silent connection.
  *
- * Node ends a process for an `error` event without a listener. The pool has such an event for an idle connection, the
- * client for one in use, such as between two statements of a transaction. The next statement fails with the reason.
+ * Node ends a process for an `error` event without a listener. The pool emits it for an idle connection, and the client
+ * for a connection in use, such as between two statements of a transaction. The next statement fails with the reason.
  *
  * A host that vanishes closes nothing, and TCP itself waits for 15 minutes or longer. If a statement is in flight and the
  * server sends nothing for `silenceMs`, the statement fails with `SERVER_SILENT`.
@@ -38,7 +38,7 @@ const transientClasses = ['08', '40', '53', '55', '57', '58'];
 
 /**
  * Whether the same work may succeed a moment later. A database that restarts, fails over or is out of connections is
- * transient. A statement that it refuses is permanent, and so are the errors of this program.
+ * transient. A refused statement is permanent, and so are errors of this program.
  */
 export function isTransient(error: unknown): boolean {
   // A shop database that cannot be reached may be failing over.

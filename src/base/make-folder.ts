@@ -2,8 +2,8 @@ import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it, where they are not there. `mkdir` of Node with `recursive` does not end where the
- * system refuses a name in a folder that is there, as below /proc.
+ * Creates a folder and missing parents. If the system refuses a name in an existing folder, as below /proc, Node's
+ * recursive `mkdir` does not end.
  *
  * @throws Error of the system, such as ENOENT, EACCES or EEXIST.
  */
@@ -11,7 +11,7 @@ export async function makeFolder(path: string): Promise<void> {
   if (await isFolder(path)) return;
   await makeFolder(dirname(path));
   await mkdir(path).catch(async (error: unknown) => {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if (!(await isFolder(path))) throw error;
   });
 }

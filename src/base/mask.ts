@@ -4,14 +4,14 @@ import { withoutEntities } from './html-entities.ts';
 /** Between two digits of a phone number: spaces, dashes, brackets, invisible characters; plain or percent-encoded. */
 const separator = '[ .()/\\p{Zs}\\p{Pd}\\p{Cf}\u2212]|%(?:20|28|29|2D|2E)|%C2%A0|%E2%80%9[0-5]';
 const gap = `(?:${separator}|\\+(?=\\d)){0,3}`;
-/** An underscore also separates the dates of a window, so it counts between the usual groups of a number only. */
+/** An underscore also separates the dates of a window, so it counts only between the usual groups of a number. */
 const grouping = '(?:[ ._\\p{Zs}\\p{Pd}\u2212]|%2D|%5F)';
 
 /** Patterns of tokens, passwords in addresses and phone numbers. Order codes, dates and ids stay readable. */
 const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
   [/(?<=\/\/)[^\s/?#@]{1,256}:[^\s/?#@]{1,256}@/g, '[masked]@'],
   [/((?:token|client_secret|authorization)["']?\s*[=:]\s*["']?|bearer\s+)(?=\S*\d)[\w.~+/-]{6,}=*/gi, '$1[masked]'],
-  // Month and day of a date are no beginning of a number.
+  // Month and day of a date do not start a number.
   [new RegExp(`(?<![\\w.]|\\d{4}-|\\d{4}-\\d\\d-)(?:\\+|%2B|\\(?0)(?:${gap}\\d){8,14}(?!\\d)`, 'giu'), '[phone]'],
   // A Korean mobile number in international form without its plus.
   [new RegExp(`(?<![\\w.-])82${gap}0?1[016-9](?:${gap}\\d){7,8}(?!\\d)`, 'giu'), '[phone]'],
@@ -30,7 +30,7 @@ const privatePatterns: readonly [pattern: RegExp, replacement: string][] = [
  * time in proportion to the length of the text.
  */
 const atHost = /(?:@|%40)(?:[\p{L}\p{N}_-]|%[0-9a-f]{2}){1,255}(?:\.(?:[\p{L}\p{N}_-]|%[0-9a-f]{2}){1,255}){1,8}/giu;
-/** A character that cannot stand in front of the at sign. */
+/** A character that cannot precede the at sign. */
 const noLocalPart = /[\s"'<>:;,()=&?/]/;
 
 function maskAddresses(text: string): string {
@@ -46,18 +46,17 @@ function maskAddresses(text: string): string {
   return masked + text.slice(end);
 }
 
-/** Characters of a text that are read. The patterns take time with the square of its length: 100 ms for 10,000. */
+/** Characters to read of a text. The patterns take quadratic time: 100 ms for 10,000. */
 const maxMasked = 10_000;
 
-/** Secrets that are looked for. A record with more private texts is probably hostile: someone wants masking to be slow. */
+/** Secrets to look for. A record with more private texts is probably hostile: someone wants masking to be slow. */
 const maxSecrets = 1000;
 
-/** Characters of a secret that are looked for. If it is longer, what follows them in the text is masked too. */
+/** Characters to look for of a secret. If it is longer, the text after these characters is masked, too. */
 const maxSecret = 1000;
 
 /**
- * Replaces tokens, e-mail addresses and phone numbers, which are recognised by pattern. A text longer than `maxMasked` is
- * cut there.
+ * Replaces tokens, e-mail addresses and phone numbers, by patterns. A text longer than `maxMasked` is cut there.
  *
  * @param secrets further values to replace, such as a customer's name, in any case, percent-encoded or JSON-escaped.
  */
@@ -71,7 +70,7 @@ export function mask(text: string, secrets: readonly (string | undefined)[] = []
   masked = maskAddresses(masked);
   for (const [pattern, replacement] of privatePatterns) masked = masked.replaceAll(pattern, replacement);
   if (text.length <= maxMasked) return masked;
-  // The cut may lie within a secret, which no pattern recognises then: its beginning is left out.
+  // The cut may be within a secret, so that no pattern matches it: leave out the end of the text.
   return `${masked.endsWith('[masked]') ? masked : masked.slice(0, -maxSecret)}…`;
 }
 
@@ -108,7 +107,7 @@ function formsOf(text: string): string[] {
 
 function patternOf(form: string): string {
   if (form.length <= maxSecret) return escapeRegExp(form);
-  // Half of a surrogate pair would not be found in the whole one.
+  // Half of a surrogate pair would not match a whole pair.
   return `${escapeRegExp(form.slice(0, maxSecret).replace(/[\ud800-\udbff]$/, ''))}[^]*`;
 }
 

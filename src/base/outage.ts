@@ -1,16 +1,16 @@
 import { describeWithHint } from './errors.ts';
 import type { Logger } from './log.ts';
 
-/** An outage of one system, which many loops of a process meet at the same time. */
+/** An outage of one system. Many loops of a process notice it at the same time. */
 export type Outage = ReturnType<typeof openOutage>;
 
-/** An outage that goes on is logged again after so many milliseconds. */
+/** A continuing outage is logged again after this many milliseconds. */
 const sayAgainMs = 60_000;
 
-/** An outage is over once no work has failed for so many milliseconds: of a read-only server, some loops only read. */
+/** An outage ends if no work fails for this many milliseconds: on a read-only server, some loops still succeed. */
 const quietMs = 10_000;
 
-/** Logs an outage as it begins, once a minute, and as it ends. @param system as an operator names it: `warehouse`. */
+/** Logs an outage at its start, once a minute, and at its end. @param system an operator's name for it: `warehouse`. */
 export function openOutage(log: Logger, system: string) {
   let sinceMs: number | undefined;
   let saidMs = 0;

@@ -3,8 +3,8 @@ import { parseEnv } from 'node:util';
 import { describeError, UsageError } from './errors.ts';
 
 /**
- * `NAME: value`, `- NAME: value`, `"NAME": value`, `setenv NAME value` and `NAME value`, which parseEnv would leave out in
- * silence. No other word before the name: a key between quotes has lines such as `-----END PRIVATE KEY-----`.
+ * `NAME: value`, `- NAME: value`, `"NAME": value`, `setenv NAME value` and `NAME value`: parseEnv would silently leave
+ * these out. No other word may precede the name: a quoted key has lines such as `-----END PRIVATE KEY-----`.
  */
 const nameWithoutEquals =
   /^([ \t]*(?:(?:export|setenv|set|-)[ \t]+)?"?[A-Z][A-Z0-9_]{6,}"?)(?!["\w]|[ \t]*(?:[=#\r\n]|$))/gm;
@@ -14,7 +14,7 @@ export const parseEnvFile = (text: string) =>
   parseEnv(text.replace(/^\uFEFF/, '').replaceAll(nameWithoutEquals, '$1:='));
 
 /**
- * The text of a file that decides where data goes. In a shared folder somebody else may have put it there.
+ * The text of a file that decides where data goes. In a shared folder, another user may have put the file there.
  *
  * @throws Error if another user made it, or may change it.
  */

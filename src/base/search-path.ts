@@ -1,12 +1,12 @@
 /**
- * Adds settings to the address of a Postgres database, whatever the server, the database or the user is set to. In
- * `public`, other users may create functions that match our calls better than the built-in ones and would run with our
- * rights. The driver reads one style of dates. If two writers meet, one waits; in any other isolation one would fail.
+ * Adds settings to the address of a Postgres database. They override those of server, database and user. In `public`,
+ * other users may create functions that match our calls better than the built-in ones and would run with our rights.
+ * The driver reads one style of dates. If two writers touch the same row, one waits. In other isolations, one fails.
  *
  * Settings are a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. They must then
  * be set on the role; `doctor` checks the search path.
  *
- * @param schemas where unqualified names are found, such as `pg_catalog`; temporary tables are found last.
+ * @param schemas the schemas for unqualified names, such as `pg_catalog`. Temporary tables are found last.
  */
 export function withSearchPath(url: string, schemas: string, settings: Record<string, string> = {}): string {
   const address = new URL(url);

@@ -28,7 +28,7 @@ export async function sleep(delayMs: number, signal: AbortSignal): Promise<void>
   signal.throwIfAborted();
 }
 
-/** Runs `work`, which does not throw, now and `everyMs` milliseconds after it ended. `close` waits for its end. */
+/** Runs `work` now, and `everyMs` milliseconds after each end. `work` must not throw. `close` waits for its end. */
 export function repeat(everyMs: number, work: () => Promise<void>): { close(): Promise<void> } {
   const closing = new AbortController();
   const ended = (async () => {

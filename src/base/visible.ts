@@ -1,4 +1,4 @@
-/** Control characters other than line feed and tab, and those that turn the direction of text or end a line. */
+/** Control characters except line feed and tab, and characters that change the direction of text or end a line. */
 const hidden = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 /**
@@ -10,7 +10,7 @@ export const visible = (text: string): string => shown(text, (code) => `\\u{${co
 /** A value within a line: a line feed in a customer's name would forge a line of the output, or of the log. */
 export const oneLine = (text: string): string => visible(text).replaceAll('\n', '\\u{a}');
 
-/** The same for JSON, as an escape that stands for the same text. */
+/** `visible` for JSON, as an escape for the same text. */
 export const visibleJson = (json: string): string => shown(json, (code) => `\\u${code.padStart(4, '0')}`);
 
 /** A code as one word of a shell, in a command that a person copies: some shops call an order `#1001`. */

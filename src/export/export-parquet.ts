@@ -18,8 +18,8 @@ import {
 import { type FileContent, textOf, writeParquet } from './parquet-file.ts';
 
 /**
- * The views of `bi` that are exported; all others can be computed from them. `by`: the column by whose month the rows are
- * put into files; a view without it has few rows and one file. `order`: the same rows give the same bytes, and readers can
+ * The exported views of `bi`. All other views can be computed from them. `by`: the date column that assigns rows to
+ * monthly files; a view without it has few rows and one file. `order`: equal rows give equal bytes, and readers can
  * skip row groups by date.
  */
 const exportedTables: readonly { name: string; by?: string; order: readonly string[] }[] = [
@@ -45,7 +45,7 @@ export type ExportReport = {
   tables: { table: string; files: number; rows: number; bytes: number }[];
 };
 
-/** `month`: as in BiSnapshot.months; null: the table has one file. `kept`: what the manifest says, if that still holds. */
+/** `month`: as in BiSnapshot.months; null: the table has one file. `kept`: the manifest's entry, if still valid. */
 type PlannedFile = Pick<ManifestFile, 'month' | 'version'> & {
   table: (typeof exportedTables)[number];
   path: string;
@@ -53,18 +53,18 @@ type PlannedFile = Pick<ManifestFile, 'month' | 'version'> & {
 };
 
 /**
- * Writes views of `bi` as Parquet files, one per month, into a folder; only those whose rows changed since the last
- * export into it.
+ * Writes views of `bi` as Parquet files, one per month, into a folder. Writes only files with rows that changed since
+ * the last export into the folder.
  *
  * 1. Take a snapshot of `bi`, and read the manifest of the folder.
- * 2. Plan: a file is written again if its version is another one, or if it is missing or has another length than the
- *    manifest says.
- * 3. Write into the manifest that the export is not complete, and every file that may change or come to be without a
- *    version: after a crash the next export writes or removes them.
- * 4. Write each such file in one step; remove it if its month has no rows any more.
+ * 2. Plan: a file is written again if its version has changed, if it is missing, or if its length differs from the
+ *    manifest.
+ * 3. Mark the export as incomplete in the manifest, and list every file that may change or appear without a version:
+ *    after a crash, the next export writes or removes them.
+ * 4. Write each such file in one step. If its month no longer has rows, remove it.
  * 5. Write the manifest.
  *
- * @param onProgress called after each file: files done, and files to look at.
+ * @param onProgress called after each file with the number of files done, and of all files.
  * @throws UsageError if the folder holds something else, or the export of another warehouse.
  */
 export async function exportParquet(
@@ -73,7 +73,8 @@ export async function exportParquet(
   { signal, onProgress }: { signal: AbortSignal; onProgress(done: number, total: number): void },
 ): Promise<ExportReport> {
   return withBiSnapshot(source, async (snapshot) => {
-    // After the snapshot, which one export of the warehouse has at a time: another one may have written the folder.
+    // Read it after the snapshot, which only one export of the warehouse has at a time: another one may have written
+    // the folder.
     const before = await readManifest(dir);
     const { warehouse, timeZone, takenAt } = snapshot;
     if (before && before.warehouse !== warehouse) {
@@ -113,7 +114,7 @@ export async function exportParquet(
 
 const againHint = 'Run this again: it goes on with what is missing.';
 
-/** Every file that the export has, had or may have: one a table, or one for each month that warehouse or folder know. */
+/** Every file that the export has, had or may have: one per table, or one per month in the warehouse or the folder. */
 async function planFiles(dir: string, { views, timeZone, months }: BiSnapshot, before: Manifest | undefined) {
   const planned: PlannedFile[] = [];
   const names = new Set([...months.keys(), ...(before ? monthsOf(before) : [])]);
@@ -131,7 +132,7 @@ async function planFiles(dir: string, { views, timeZone, months }: BiSnapshot, b
   return planned;
 }
 
-/** Writes the rows of a file; undefined if its month has none. */
+/** Writes the rows of a file; undefined if its month has no rows. */
 async function writeRows(
   snapshot: BiSnapshot,
   dir: string,
@@ -156,7 +157,7 @@ async function writeRows(
   }
 }
 
-/** Makes the folder of a file. @throws UsageError if it is a link to a place outside of the export. */
+/** Creates the folder of a file. @throws UsageError if it is a link to a place outside the export. */
 async function makeFolderWithin(dir: string, folder: string): Promise<void> {
   await makeFolder(folder);
   const inside = relative(await realpath(dir), await realpath(folder));
@@ -165,7 +166,7 @@ async function makeFolderWithin(dir: string, folder: string): Promise<void> {
   }
 }
 
-/** Removes the file of a month without rows, and its folder if that is empty. @returns whether it was there. */
+/** Removes the file of a month without rows, and its folder if that is empty. @returns whether the file existed. */
 async function removeFile(dir: string, path: string): Promise<boolean> {
   const target = join(dir, path);
   await makeFolderWithin(dir, dirname(target));

@@ -5,12 +5,12 @@ import { parsedJson } from '../base/json-text.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import type { FileContent } from './parquet-file.ts';
 
-/** `version`: of the rows of the month, the view and the time zone; null: the next export writes the file again. */
+/** `version`: covers the month's rows, the view and the time zone. Null: the next export writes the file again. */
 export type ManifestFile = FileContent & { table: string; month: string | null; version: string | null };
 
 export const format = 'review-sync parquet export';
 
-/** DIR/manifest.json: what the export holds. Written last, so that it never names a file that is not there yet. */
+/** DIR/manifest.json: the contents of the export. Written last, so that every file in it exists. */
 export type Manifest = {
   format: typeof format;
   formatVersion: 1;
@@ -18,9 +18,9 @@ export type Manifest = {
   warehouse: string;
   /** The zone of days and months. */
   timeZone: string;
-  /** The moment that the export shows. */
+  /** The instant of the export's snapshot. */
   takenAt: string;
-  /** Whether the files show one moment. False: an export is running or has died; files without a version may be newer. */
+  /** Whether all files show one snapshot. False: an export runs or has died; files without a version may be newer. */
   complete: boolean;
   /** By path within DIR. */
   files: Record<string, ManifestFile>;
@@ -29,14 +29,14 @@ export type Manifest = {
 /** Paths of an export. */
 const ownPath = /^[a-z_]+\/(month=(?<month>\d{4,6}-(0[1-9]|1[0-2])( BC)?|__HIVE_DEFAULT_PARTITION__)\/)?data\.parquet$/;
 
-/** As Hive names the partition of null. */
+/** Hive's name for the partition of null. */
 const noMonth = '__HIVE_DEFAULT_PARTITION__';
 
 /** @param month as in BiSnapshot.months; null: the table has one file. */
 export const pathOf = (table: string, month: string | null) =>
   month === null ? `${table}/data.parquet` : `${table}/month=${month || noMonth}/data.parquet`;
 
-/** The months for which the folder has a file. Paths of others, in a manifest that somebody has changed, are none. */
+/** The months that have a file in the folder. Other paths, in a manifest that a person has changed, are ignored. */
 export function monthsOf({ files }: Manifest): string[] {
   const found = Object.keys(files).map((path) => ownPath.exec(path)?.groups);
   return found.flatMap((path) => (path?.month ? [path.month.replace(noMonth, '')] : []));
@@ -45,7 +45,7 @@ export function monthsOf({ files }: Manifest): string[] {
 const manifestPath = (dir: string) => join(dir, 'manifest.json');
 
 /**
- * Reads the manifest of an export and makes the folder. @returns undefined if the folder is empty.
+ * Reads the manifest of an export, and creates the folder. @returns undefined if the folder is empty.
  *
  * @throws UsageError if the folder holds something else.
  */
@@ -56,7 +56,7 @@ export async function readManifest(dir: string): Promise<Manifest | undefined> {
   const path = manifestPath(dir);
   const entries = await readdir(dir);
   if (!entries.includes('manifest.json')) {
-    // A first export that died before its manifest was there leaves the temporary file alone.
+    // If a first export died before it wrote its manifest, only the temporary file is left.
     if (entries.every((entry) => entry === '.manifest.json.part')) return undefined;
     throw new UsageError(
       `${dir} is no export of review-sync and not empty (it holds ` +
@@ -79,10 +79,10 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   await replaceFile(manifestPath(dir), (handle) => handle.writeFile(text));
 }
 
-/** Writes a temporary file beside `path`, whose name no reader of Parquet files takes for one, and renames it. */
+/** Writes a temporary file beside `path`, and renames it. No reader takes its name for a Parquet file. */
 export async function replaceFile<T>(path: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
   const temporary = join(dirname(path), `.${basename(path)}.part`);
-  // What another user of the folder put at its place, such as a link, is not followed.
+  // Another user of the folder may have put a link there. It is not followed.
   await rm(temporary, { force: true });
   try {
     await using handle = await open(temporary, 'wx');

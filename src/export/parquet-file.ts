@@ -4,7 +4,7 @@ import type { BiColumn } from '../warehouse/bi/bi-snapshot.ts';
 
 export type FileContent = { rows: number; bytes: number };
 
-/** Rows of a row group, which stands in memory. 50,000 rows of bi.reviews: 40 MB. Readers skip groups by their statistics. */
+/** Rows of a row group, kept in memory. 50,000 rows of bi.reviews: 40 MB. Readers skip groups by statistics. */
 const rowsOfAGroup = 50_000;
 
 export async function writeParquet(
@@ -49,8 +49,8 @@ export async function writeParquet(
 }
 
 /**
- * How a Postgres type is read as a text, declared in a Parquet file, and written. Null takes the place of `infinity`, and
- * of a numeric of 10^29 or more.
+ * How a Postgres type is read as a text, declared in a Parquet file, and written. `infinity`, and a numeric of 10^29 or
+ * more, become null.
  */
 type ParquetType = {
   /** Default: the column's own text. */
@@ -88,7 +88,7 @@ const parquetTypes: Readonly<Record<string, ParquetType>> = {
     },
     valueOf: BigInt,
   },
-  // As the type NUMERIC of BigQuery; Snowflake, Spark and DuckDB have the same.
+  // Like the type NUMERIC of BigQuery. Snowflake, Spark and DuckDB have the same.
   numeric: {
     textOf: (column) => `case when ${column} > -1e29 and ${column} < 1e29 then round(${column}, 9) end`,
     element: {

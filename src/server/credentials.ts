@@ -19,11 +19,11 @@ export function hasToken({ headers }: FastifyRequest, token: string, onWrong: ()
   return false;
 }
 
-/** Whether a proxy passed the request on: the address that it came from says nothing about the client then. */
+/** Whether a proxy passed the request on. If so, its source address says nothing about the client. */
 export const isForwarded = ({ headers }: FastifyRequest): boolean =>
   ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'].some((name) => headers[name] !== undefined);
 
-/** Warns at most once a minute: neither guesses nor a sender that repeats itself may fill the log. */
+/** Warns at most once a minute: guesses and repeated requests must not fill the log. */
 export function onceAMinute(log: Logger, message: string): (fields: object) => void {
   let warnedMs = Number.NEGATIVE_INFINITY;
   return (fields) => {

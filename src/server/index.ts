@@ -10,16 +10,16 @@ import { cached, type Served } from './measured-app.ts';
 import { statusRoutes } from './status-routes.ts';
 import { webhookRoute } from './webhook-route.ts';
 
-/** The most requests in work at a time. Each takes memory, and anybody may send one. */
+/** The most requests in work at a time. Each request takes memory, and any client may send it. */
 const mostAtATime = 200;
 
-/** Requests that one connection may send, also before it has read a response. */
+/** Requests that one connection may send, even before it has read a response. */
 const mostOfConnection = 100;
 
-/** Connections at a time: the head of an unfinished request takes up to 16 kB of each. */
+/** Connections at a time. The head of an unfinished request takes up to 16 kB for each. */
 const mostConnections = 500;
 
-/** How long requests in work may take once the server closes, in milliseconds. Then their connections end. */
+/** How long requests in work may take once the server closes, in milliseconds. After that, their connections end. */
 const graceMs = 2000;
 
 export type RunningServer = { url: string; close(): Promise<void> };
@@ -56,7 +56,7 @@ export async function startServer(
     return {
       url,
       async close() {
-        // Node ignores the timeouts of a server that closes: a client that keeps its request unfinished would hold it.
+        // Node ignores the timeouts of a closing server, so a client with an unfinished request would hold it open.
         const timer = setTimeout(() => server.server.closeAllConnections(), graceMs);
         await server.close().finally(() => clearTimeout(timer));
       },
@@ -70,8 +70,9 @@ export async function startServer(
 }
 
 /**
- * Ends the oldest connection if there are too many, so that a new client, a health check too, is always heard: first
- * one without a request in work, since a stranger who only connects must not end the requests of others.
+ * If there are too many connections, ends the oldest, so that a new client, such as a health check, always gets a
+ * response. Connections without a request in work end first: a stranger who only connects must not end the requests of
+ * others.
  */
 function limitConnections(server: Server): void {
   const open = new Set<Socket>();
@@ -89,7 +90,7 @@ function limitConnections(server: Server): void {
   });
 }
 
-/** Refuses requests while too many are in work. Health and unknown paths are not counted: anybody may hold those open. */
+/** Refuses requests while too many are in work. Health and unknown paths do not count: anybody may hold them open. */
 function limitRequests(server: FastifyInstance): void {
   let inWork = 0;
   server.addHook('onRequest', async (_request, reply) => {
@@ -101,7 +102,7 @@ function limitRequests(server: FastifyInstance): void {
   });
 }
 
-/** Short error bodies. Logs the route and not the path, which may hold the webhook secret. */
+/** Sends short error bodies. Logs the route and not the path, which may have the webhook secret. */
 function handleErrors(server: FastifyInstance, log: Logger): void {
   const logFailed = onceAMinute(log, 'a request failed');
   server.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
@@ -111,7 +112,7 @@ function handleErrors(server: FastifyInstance, log: Logger): void {
     return reply.status(status).send({ error: status >= 500 ? 'not available, try again' : error.message });
   });
   const notFound = (reply: FastifyReply) => reply.status(404).send({ error: 'no such path' });
-  // Before the body comes: the handler below runs after it.
+  // Responds before the body comes: the handler below runs after it.
   server.addHook('onRequest', async (request, reply) => (request.is404 ? notFound(reply) : undefined));
   server.setNotFoundHandler((_request, reply) => notFound(reply));
 }
@@ -119,7 +120,7 @@ function handleErrors(server: FastifyInstance, log: Logger): void {
 /** `/healthz`: the process responds. `/readyz`: it can store what it receives. */
 function healthRoutes(server: FastifyInstance, { all }: Served): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
-  // A look takes a connection of the webhooks, so all who ask within a second share one.
+  // A look takes a connection of the webhooks, so all requests within a second share one look.
   const ready = cached(async () => {
     const [measured] = all();
     if (!measured) throw new Error('no brand is open');
@@ -134,9 +135,9 @@ function healthRoutes(server: FastifyInstance, { all }: Served): void {
 }
 
 /**
- * `GET /metrics`, for Prometheus, without customers' data. With STATUS_TOKEN a request needs it as a bearer token.
- * Without it there are metrics on a loopback address only, and for direct requests of this machine only: behind a proxy
- * every client has a loopback address, and a web page may give its own name such an address.
+ * `GET /metrics`, for Prometheus, without customers' data. If STATUS_TOKEN is set, a request needs it as a bearer
+ * token. Otherwise metrics exist only on a loopback address, and only for direct requests of this machine: behind a
+ * proxy, every client has a loopback address, and a web page may point its own name to such an address.
  */
 function metricsRoute(server: FastifyInstance, { deployment, log, all }: Served): void {
   const { host, statusToken: token, brandsDir } = deployment;

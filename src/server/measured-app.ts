@@ -7,8 +7,8 @@ import { openWarehouse } from '../warehouse/index.ts';
 import { watchLockWaits } from '../warehouse/lock-waits.ts';
 
 /**
- * An App with metrics of its requests, and the cached status report. The report has connections of its own: it must not
- * take those that store webhooks, and a table that somebody has locked makes it fail, not wait.
+ * An App with metrics of its requests, and the cached status report. The report has its own connections: it must not
+ * take the connections that store webhooks, and if another session has locked a table, it fails instead of waiting.
  */
 export type MeasuredApp = Awaited<ReturnType<typeof openMeasuredApp>>;
 
@@ -32,7 +32,7 @@ export async function openMeasuredApp(
   return { app, metrics, reports };
 }
 
-/** Logs statements of this process that wait for locks, of all brands. */
+/** Logs statements of this process that wait for locks, for all brands. */
 export function sayLockWaits(warehouseUrl: string, log: Logger, opened: AsyncDisposableStack): void {
   const watching = watchLockWaits(warehouseUrl, (text) => log.warn(text));
   opened.defer(() => watching.close());
@@ -41,22 +41,22 @@ export function sayLockWaits(warehouseUrl: string, log: Logger, opened: AsyncDis
 export type Served = {
   deployment: Deployment;
   log: Logger;
-  /** The Apps of the brands that are open now; without brands one. */
+  /** The Apps of the open brands; without brands, one App. */
   all(): readonly MeasuredApp[];
   /** Why each of the other brands is not served. */
   notServed(): readonly { brand: string; error: string }[];
-  /** WEBHOOK_BRAND_IDS of brands that cannot be served now; undefined: not known, as the file of one cannot be read. */
+  /** WEBHOOK_BRAND_IDS of brands that cannot be served now. Undefined: unknown, as a brand's file cannot be read. */
   idsOfOthers(): readonly number[] | undefined;
 };
 
-/** Keeps a value for `ttlMs` after it was made, and no failure. A call later than `ttlMs` after `make` began begins another. */
+/** Keeps a value, but no failure, for `ttlMs`. If `make` runs longer than `ttlMs`, a later call starts another. */
 export function cached<T>(make: () => Promise<T>, ttlMs: number, now = () => performance.now()): () => Promise<T> {
   let entry: { at: number; value: Promise<T> } | undefined;
   return () => {
     if (entry === undefined || now() - entry.at >= ttlMs) {
       const fresh = { at: now(), value: make() };
       entry = fresh;
-      // Counted from the end: a value that takes long to make must not be made without a pause.
+      // Count from the end: if a value takes long to make, there must be a pause before the next one.
       fresh.value.then(
         () => {
           fresh.at = now();

@@ -21,10 +21,10 @@ const boardPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; " +
   "object-src 'none'";
 
-/** Bull Board asks another host for its fonts, which would learn who looks at this page. */
+/** Bull Board loads fonts from another host, which would learn who views this page. */
 const linkElsewhere = /<link[^>]*href="https?:[^>]*>/g;
 
-/** `GET /`: the status page. `GET /queues`: Bull Board. Both only show, and need the token. */
+/** `GET /`: the status page. `GET /queues`: Bull Board. Both are read-only, and need the token. */
 export function statusRoutes(parent: FastifyInstance, served: Served): void {
   const { statusToken: token, brandsDir } = served.deployment;
   if (token === undefined) return;
@@ -48,7 +48,7 @@ export function statusRoutes(parent: FastifyInstance, served: Served): void {
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
         return isPage ? String(payload).replaceAll(linkElsewhere, '') : payload;
       });
-      // Read-only: a step that is retried by hand would belong to a run that has ended.
+      // Read-only: a step that a person retries would belong to a run that has ended.
       const adapter = new FastifyAdapter();
       adapter.setBasePath('/queues');
       const { setQueues } = createBullBoard({ queues: [], serverAdapter: adapter });
@@ -76,7 +76,7 @@ async function queuesOf({ app: { queues }, reports }: MeasuredApp) {
   return [queues.scheduled, ...(await Promise.all(runs.map(({ run }) => queues.ofRun(run.id))))];
 }
 
-/** Shows the error of the database: it names no customer, and the reader has the token. */
+/** Shows the database's error: it has no customer data, and the reader has the token. */
 function sendUnavailable(error: Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
   return send(reply.status(503).header('retry-after', '15'), unavailablePage(describeWithHint(error)));
 }

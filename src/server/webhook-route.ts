@@ -18,7 +18,7 @@ export function webhookRoute(parent: FastifyInstance, served: Served): void {
   const warnRefused = onceAMinute(served.log, 'a webhook was refused');
   parent.register(async (server) => {
     server.addHook('onResponse', async ({ params }, { statusCode: status }) => {
-      // With the right secret only: the service may have changed its format. Strangers must not fill the log.
+      // Warn only with the right secret: the service may have changed its format. Strangers must not fill the log.
       const { secret: given = '' } = params as { secret?: string };
       if (status >= 400 && isEqualSecret(given, secret)) warnRefused({ status });
     });
@@ -32,7 +32,7 @@ export function webhookRoute(parent: FastifyInstance, served: Served): void {
           return reply.callNotFound();
         },
         errorHandler(error, _request, reply) {
-          // Nested so deep that it can be parsed, but not stored: sent again it would be refused again.
+          // The body is nested too deep to be stored. If it were sent again, it would be refused again.
           if (error.statusCode === 413) return reply.status(422).send({ error: `expected at most ${mostBytes} bytes` });
           if (error instanceof RangeError) return reply.status(422).send({ error: 'nested too deep' });
           throw error;

@@ -23,7 +23,7 @@ function htmlText(part: Part): string {
   return String(part).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Updates the page every 15 seconds, unless one of its controls has the focus: it must not change under the user. */
+/** Updates the page every 15 seconds, unless a control has the focus: the page must not change under the user. */
 export const script = `
 setInterval(async () => {
   const main = document.querySelector('main');
@@ -53,7 +53,7 @@ export const section = (id: string, title: string, body: Html): Html =>
 
 type Rows = readonly (readonly (Html | string)[])[];
 
-/** A table that scrolls by itself if it is wider than the window, by keyboard too. */
+/** A table that scrolls by itself, also by keyboard, if it is wider than the window. */
 export function statusTable({ title, head, rows, unknown }: Omit<StatusTable, 'rows'> & { rows: Rows }): Html {
   if (rows.length === 0) return html`<p>${unknown === undefined ? 'None' : `It is ${unknown}`}.</p>`;
   return html`<div class="scroll" role="region" tabindex="0" aria-label="Table: ${title}"><table>

@@ -40,7 +40,7 @@ function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
   )}</ul>`;
 }
 
-/** Columns that a phone shows without scrolling: how the run ended. The outcome is coloured; the result may break into lines. */
+/** Columns that a phone shows without scrolling. The outcome is coloured. The result may break into lines. */
 const firstColumns = ['Run', 'Outcome', 'Result'];
 
 function runsTable({ title, head, rows }: StatusTable): Html {
@@ -93,7 +93,7 @@ function dailyChart({ daily, at }: StatusReport, subject: Subject): Html {
   const title = `${subject.noun} per day`;
   const summary = summaryOf(subject, known, counts.length - known.length);
   const caption = html`<figcaption><h3>${title}</h3><p>${summary}</p></figcaption>`;
-  // The summary says it all.
+  // The summary is enough.
   if (most === 0) return html`<figure>${caption}</figure>`;
   const rows = counts.map((n, index): [until: string, text: string] => {
     const end = new Date(at.getTime() - (counts.length - 1 - index) * 86_400_000);
@@ -101,7 +101,7 @@ function dailyChart({ daily, at }: StatusReport, subject: Subject): Html {
   });
   const bars = rows.map(([until, text], index) => {
     const n = counts[index] ?? null;
-    // A single record beside millions is seen.
+    // A single record among millions must stay visible.
     const height = n ? Math.max(n, most / 80) : 0;
     return html`<g><title>24 hours up to ${until} UTC: ${text}</title>
       <rect class="${n === null ? 'no-run' : 'room'}" x="${index}" width="1" height="${most}"/>
@@ -130,7 +130,7 @@ const monthName = new Intl.DateTimeFormat('en', { month: 'long', timeZone: 'UTC'
 /** Shades of a day with reviews, from few to many. */
 const shades = 4;
 
-/** A cell per day of the last twelve months. A dashed outline: no run has read the day completely, or not yet. */
+/** A cell per day of the last twelve months. A dashed outline: no run has read the day completely yet. */
 function calendar({ coverageDays: days }: StatusReport): Html {
   if (days.length === 0) return html`<p>No run has read the dates of the service’s first and last review yet.</p>`;
   const holes = days.filter((day) => day.isHole).length;
