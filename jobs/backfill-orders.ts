@@ -10,12 +10,11 @@ import { runOfOrders } from './flows.ts';
 import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
 
-/** `queries`: a hash of those by which the run reads. Undefined: an earlier version planned the run. */
+/** `queries`: a hash of the run's queries. Undefined: an earlier version planned the run. */
 type State = WalkState & { queries?: string | undefined };
 
 /**
- * On demand: every order created in a range of days. An order that has not changed since it was pushed costs no
- * request.
+ * On demand: every order created in a range of days. If an order has not changed since its push, it needs no request.
  */
 export const backfillOrders = defineRun({
   name: 'backfill-orders',
@@ -36,7 +35,7 @@ export const backfillOrders = defineRun({
   },
 });
 
-/** One key for one range, whatever the options: a run replaces the one before it. */
+/** One key for one range, whatever the options: a run replaces the previous run. */
 export const backfillOrdersKey = ({ from, to }: { from?: string | undefined; to?: string | undefined }): string =>
   ['backfill-orders', from ?? 'first', to ?? 'last'].join('_');
 

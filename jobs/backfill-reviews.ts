@@ -15,7 +15,7 @@ export const backfillReviews = defineRun({
     const { windows, since } = await planBackfillReviews(reviewDeps(app, signal), rights, startedAt);
     return { steps: windows, state: { since: since?.toISOString() } };
   },
-  /** A backfill of some days reports only on what it has read itself, or the runs that it continues. */
+  /** A backfill of some days reports only dead letters of its own reading, or of the runs that it continues. */
   deadLettersSince: ({ since }, { rights: { from, to } }) =>
     (from ?? to) !== undefined && since !== undefined ? new Date(since) : undefined,
   async complete({ warehouse: { db } }, { run: { rights } }) {

@@ -6,14 +6,14 @@ import { pushOrdersStep } from './push-orders.ts';
 import { readWindowStep } from './read-window.ts';
 
 /**
- * Counts what the steps cannot: a run may read a review by several of them, and a step that is tried again counts only
- * what its last attempt did.
+ * Counts what the steps cannot count: several steps of a run may read a review, and a retried step counts only its last
+ * try.
  */
 async function sumUpReviews({ app, run, open }: RunAtEnd): Promise<Conclusion> {
   return { counts: { ...(await spanTotals(app.warehouse.db, run.id)), refused: open.ofRun } };
 }
 
-/** Says how many removals are held back, how many orders the service had lost, and whose contact `--with-email` did not send. */
+/** Reports removals held back, orders the service had lost, and orders whose contact `--with-email` did not send. */
 async function sumUpOrders({ run, counts, open: { removalsHeld: held } }: RunAtEnd): Promise<Conclusion> {
   const { orders_recreated: recreated = 0, orders_without_contact: withheld = 0 } = counts;
   const problems = [
@@ -30,13 +30,13 @@ async function sumUpOrders({ run, counts, open: { removalsHeld: held } }: RunAtE
   return { counts: held > 0 ? { removals_held: held } : {}, problem: problems.join('. ') };
 }
 
-/** Before the first sync, a backfill names itself: `sync orders` would push the whole shop, with the contact of young orders. */
+/** Before the first sync, a backfill names itself: `sync orders` pushes the whole shop, and contact of young orders. */
 const commandOf = ({ job, rights: { from, to } }: Run): string =>
   job === 'backfill-orders'
     ? ['review-sync backfill orders', from && `--from ${from}`, to && `--to ${to}`].filter(Boolean).join(' ')
     : 'review-sync sync orders';
 
-/** What every run of orders has: a regular one, a rescan and a backfill end by the same rules. */
+/** Common parts of every run of orders: a regular run, a rescan and a backfill end by the same rules. */
 export const runOfOrders = {
   readsShop: true,
   step: pushOrdersStep,
@@ -44,7 +44,7 @@ export const runOfOrders = {
   sumUp: sumUpOrders,
 } as const;
 
-/** The same for every run of reviews. */
+/** Common parts of every run of reviews. */
 export const runOfReviews = {
   readsShop: false,
   step: readWindowStep,

@@ -7,7 +7,7 @@ export function parsePayload<T>(schema: v.GenericSchema<unknown, T>, payload: un
   if (result.success) return result.output;
   const [issue] = result.issues;
   const where = v.getDotPath(issue) ?? 'the payload';
-  // The type, not the value: a payload holds keys of orders.
+  // Show the type, not the value: a payload has keys of orders.
   const message = `A job in the queue is malformed: expected ${issue.expected} as ${where}, found ${typeof issue.input}`;
   throw new ReviewSyncError('job', message, {
     hint: 'It was enqueued by another version; run one version on all machines.',

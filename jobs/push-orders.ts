@@ -8,7 +8,7 @@ import type { Batch } from '../src/orders/select/orders-by-day.ts';
 import type { StepJob } from '../src/runs/define-run.ts';
 import { parsePayload } from './payload.ts';
 
-/** Keys only: what the step may do with these orders stands in the row of its run. */
+/** Keys only: the row of the run says what the step may do with these orders. */
 const shape = v.object({ codes: v.array(v.string()) });
 
 export type OrderStep = v.InferOutput<typeof shape>;

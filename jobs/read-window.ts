@@ -6,7 +6,7 @@ import { recount } from '../src/warehouse/bi/recount.ts';
 import { axes } from '../src/warehouse/reviews/coverage.ts';
 import { parsePayload } from './payload.ts';
 
-/** A window, and what to look for in it beside the reviews. */
+/** A window, and what to look for in it in addition to reviews. */
 const shape = v.object({
   axis: v.picklist(axes),
   span: v.object({ start: v.number(), end: v.number() }),
@@ -24,7 +24,7 @@ export const readWindowStep: StepJob<ReadWindow> = {
   async run(app, { axis, span, findAbsent = false }, { run, signal }) {
     const deps = reviewDeps(app, signal);
     const counts = await readWindow(deps, { runId: run.id, window: { axis, span }, findAbsent });
-    // A backfill takes hours: the views of bi follow it. A run of less than a minute counts once, at its end.
+    // A backfill takes hours, so the views of bi follow it. A run of less than a minute counts once, at its end.
     if (app.now().getTime() - run.startedAt.getTime() >= recountEveryMs)
       await recount(app.warehouse.db, { atMostEveryMs: recountEveryMs });
     return counts;

@@ -7,7 +7,7 @@ import type { ReadWindow } from './read-window.ts';
 
 const name = 'reconcile-reviews';
 
-/** Scheduled: reads again with age, for reviews that came late and reviews that are gone. */
+/** Scheduled: reads reviews again, depending on their age, to find late reviews and reviews that are gone. */
 export const reconcileReviews = defineRun({
   name,
   schedule: 'reconcile',

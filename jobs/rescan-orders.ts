@@ -17,9 +17,9 @@ const daySeconds = 86_400;
 
 /**
  * Scheduled with the reconcile: reads the orders of the last ORDER_RESCAN_DAYS again by day of creation (UTC), for
- * changes that were missed and orders that are gone. Not before the first `sync orders` has ended: nothing was missed
- * yet, and where orders are not synced on purpose, no rescan may push them. While a step has failed, nothing that is gone
- * is deleted: most of a slice may be gone, or other orders, because the shop is not what it was.
+ * changes that were missed and orders that are gone. It does nothing before the first `sync orders` has ended: nothing
+ * was missed yet, and if orders are not synced on purpose, no rescan may push them. If a step has failed, no absent
+ * order is deleted: most of a slice may be gone, or be other orders, because the shop has changed.
  */
 export const rescanOrders = defineRun({
   name: 'rescan-orders',
@@ -39,7 +39,7 @@ export const rescanOrders = defineRun({
   },
   async complete(app, { state: { start }, run, signal }) {
     if (start === undefined) return { counts: {} };
-    // Before anything is deleted: while the run went on, another shop may have taken the place of this one.
+    // Check before anything is deleted: during the run, another shop may have taken the place of this one.
     await requireSameShop({ shop: app.shop, db: app.warehouse.db });
     return settleVanished(orderDeps(app, signal), isoOf(start), pushRights(app.config, run.rights));
   },

@@ -3,7 +3,7 @@ import { addCounts } from '../src/base/counts.ts';
 import { learnFromOrders, syncCategories, syncUserGrades } from '../src/orders/catalog/sync-catalog.ts';
 import { defineRun, type StepJob } from '../src/runs/define-run.ts';
 
-/** Step: all categories and member grades, few enough in any shop for one; and the products that lines wait for. */
+/** Step: all categories and member grades, few enough in any shop for one step, and products that lines wait for. */
 const pushCatalog: StepJob<Record<string, never>> = {
   name: 'push-catalog',
   parse: () => ({}),

@@ -18,7 +18,7 @@ import { runOfOrders } from './flows.ts';
 import { noteQueries } from './note-queries.ts';
 import { stepsOf } from './push-orders.ts';
 
-/** Scheduled: the orders that changed since the last run, and those that are due. */
+/** Scheduled: the orders that changed since the last run, and due orders. */
 export const syncOrders = defineRun({
   name: 'sync-orders',
   schedule: 'orders',
@@ -44,8 +44,8 @@ export const syncOrders = defineRun({
 });
 
 /**
- * The first sync would send the contact of young orders that a backfill has not reached yet. The person who began that backfill
- * wants to mail nobody about them. If somebody has stopped it, that is still so. It may begin while the first sync goes on.
+ * The first sync would send the contact of young orders that a backfill has not reached yet. The person who began the
+ * backfill wants to mail nobody about them, even if the backfill was stopped. It may also begin during the first sync.
  *
  * @throws IncompleteError
  */
@@ -69,7 +69,7 @@ async function requireNoBackfill({ warehouse: { db } }: Systems): Promise<void> 
 
 const depsOf = (app: Systems) => ({ shop: app.shop, db: app.warehouse.db });
 
-/** The orders that a run would look at now. Writes nothing. */
+/** The orders that a run would read now. Writes nothing. */
 export const ordersToSync = (app: Systems, allowRemovals: boolean) =>
   changedOrders(depsOf(app), optionsOf(app, { allowRemovals }));
 
