@@ -111,7 +111,7 @@ export async function openSystems(config: Config, options: AppOptions) {
     log,
     now: () => new Date(),
     onWait,
-    /** What this process waits for; undefined if it does not wait. */
+    /** The wait of this process; undefined if it does not wait. */
     currentWait: () => (last && last.untilMs > Date.now() ? last : undefined),
     warehouse,
     /** Shared by all loops of this process that use the warehouse. */

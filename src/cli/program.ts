@@ -9,7 +9,7 @@ import type { Command, Reach, Work } from './command.ts';
 import { loadCommand, summaries } from './commands/index.ts';
 import { describeFailure, type FailureJson, failureJson } from './failure.ts';
 
-/** What the command line takes from its process, so that a test can run a command within its own process. */
+/** The parts of its process that the command line uses, so that a test can run a command within its own process. */
 export type Surroundings = {
   /** The arguments after `review-sync`. */
   args: readonly string[];

@@ -33,7 +33,7 @@ export async function endInterrupted(app: App, id: string): Promise<void> {
   });
 }
 
-/** Ends the open scheduled runs of jobs whose schedule is off here. */
+/** Ends the open scheduled runs of jobs with a schedule that is off here. */
 export async function endRunsOfSchedulesOff(app: App, schedules: readonly Schedule[]): Promise<void> {
   const { db } = app.warehouse;
   for (const run of await openRuns(db)) {

@@ -11,7 +11,7 @@ import { type RunningWorker, type RunWorkerOptions, startRunWorker } from './run
 import { startDueRun } from './start-run.ts';
 import type { RunSeats } from './step-slots.ts';
 
-/** What the workers of all brands of a process share. */
+/** State that the workers of all brands of a process share. */
 export type SharedWork = { seats: RunSeats; due: DueTaker };
 
 /**

@@ -90,7 +90,7 @@ export type ShopFacts = {
   /** Tables that the user may write to, which review-sync never does, and some of their names. */
   writable: number;
   examples: string[];
-  /** Schemas of the search path in which every role may create functions. */
+  /** Schemas of the search path that let every role create functions. */
   openSchemas: string[];
   /** Tables with an engine without transactions (MyISAM): two reads of one transaction may see two states. */
   withoutSnapshot: string[];

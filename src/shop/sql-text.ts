@@ -1,4 +1,4 @@
-/** The lexical rules in which databases differ. */
+/** Databases with different lexical rules. */
 export type SqlDialect = 'postgres' | 'mysql';
 
 type SqlPart = { kind: 'code' | 'quoted' | 'comment'; text: string };

@@ -13,7 +13,7 @@ function plainAddress({ address }: ConnectedService): string {
   return `${hostname.replace(/\.$/, '')}:${port}${pathname.replace(/\/+$/, '')}`.toLowerCase();
 }
 
-/** The service to which the links, cursors and reviews of this warehouse belong; undefined before the first use. */
+/** The service of the links, cursors and reviews in this warehouse; undefined before the first use. */
 export const connectedService = (db: Db) => firstOf<ConnectedService>(db)`
   select service_address as address, service_client as client from sync.settings
   where service_address is not null`;

@@ -143,7 +143,7 @@ export const deadLettersById = (db: Db, ids: readonly number[]) => select(db, sq
 export const openDeadLetters = (db: Db, kind: DeadLetterKind | null = null) =>
   select(db, sql`resolved_at is null and kind = coalesce(${kind}, kind) order by id limit 100000`);
 
-/** The keys of the records of a kind whose last attempt failed, also discarded ones. */
+/** The keys of a kind's records that failed at the last attempt, also discarded ones. */
 export const failingKeys = async (db: Db, kind: DeadLetterKind) =>
   new Set(await valuesOf<string>(db)`select key from sync.dead_letters where kind = ${kind} and ${isFailing}`);
 

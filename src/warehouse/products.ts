@@ -27,7 +27,7 @@ export const awaitedProducts = (db: Db) =>
     select count(distinct w.product_code) from (${waitingLinesOf}) as w
     where not exists (select from sync.product_links p where p.product_code = w.product_code)`;
 
-/** The known product ids of the service by the shop's product code, in the form in which it is stored. */
+/** The known product ids of the service by the shop's product code in its stored form. */
 export async function productIds(db: Db, written: readonly string[]): Promise<Map<string, number>> {
   const codes = [...new Set(written.filter(isUsableCode).map(normalText))];
   if (codes.length === 0) return new Map();

@@ -6,13 +6,13 @@ export type WarehouseFacts = {
   user: string;
   encoding: string;
   connections: { used: number; most: number };
-  /** A standby, or a server whose disk was full: hosts make such a database read-only. */
+  /** A standby, or a server after a full disk: hosts make such a database read-only. */
   isReadOnly: boolean;
   mayCreateSchemas: boolean;
   mayCreateTemporary: boolean;
   /** Owners of our tables and views, if the user lacks their rights: `analyze` and recounts need these. */
   otherOwners: string[];
-  /** Schemas in which every role of the database may create functions. Postgres 14 and older made `public` one. */
+  /** Schemas that let every role of the database create functions. Postgres 14 and older made `public` one. */
   openSchemas: string[];
   /** The search path of our connections: a pooler may drop the one we request. */
   searchPath: string;

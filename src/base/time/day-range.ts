@@ -4,10 +4,10 @@ import { dayAfter, type Second, startOfDay, writableDates } from './span.ts';
 /** Calendar days `yyyy-mm-dd`, both inclusive; either may be left out. */
 export type DayRange = { from?: string | undefined; to?: string | undefined };
 
-/** From the first second of a day to the first second after one; either may be open. */
+/** From the first second of one day to the first second after another. Either end may be open. */
 export type OpenSpan = { start: Second | undefined; end: Second | undefined };
 
-/** Within the years 1 to 9999 in every zone: beyond these no database reads the text of a date. */
+/** Clamps to the years 1 to 9999 in every zone: beyond these, no database reads the text of a date. */
 const twoDays = 2 * 86_400;
 const writable = (at: Second) => Math.min(Math.max(at, writableDates.start + twoDays), writableDates.end - twoDays);
 

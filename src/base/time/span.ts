@@ -20,7 +20,7 @@ export const secondOf = (date: Date): Second => Math.floor(date.getTime() / 1000
 
 /** Ruby prints a time with a space for the `T`, and one before the offset. Postgres reads all of these, too. */
 const isoDateTime = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)? ?(?:Z|[+-]\d\d(?::?\d\d)?)$/i;
-/** ISO 8601 allows an offset of hours alone, which the engine does not read. */
+/** ISO 8601 allows an offset of hours alone. The engine does not read it. */
 const hoursOnly = /:.*[+-]\d\d$/;
 
 /**
@@ -29,7 +29,7 @@ const hoursOnly = /:.*[+-]\d\d$/;
  */
 export function parseInstant(value: unknown): Second | undefined {
   if (typeof value !== 'string' || !isoDateTime.test(value)) return undefined;
-  // With spaces the engine would take the years 0 to 99 for years of our time.
+  // With spaces, the engine would read the years 0 to 99 as years of our time.
   const iso = value.replace(/[T ]/i, 'T').replace(' ', '');
   const milliseconds = Date.parse(hoursOnly.test(iso) ? `${iso}:00` : iso);
   return Number.isNaN(milliseconds) ? undefined : Math.floor(milliseconds / 1000);
@@ -58,11 +58,11 @@ export const dayOf = (at: Second, zone: string) => DateTime.fromSeconds(at, { zo
 export const offsetOf = (at: Second, zone: string) => DateTime.fromSeconds(at, { zone }).toFormat('ZZ');
 
 /**
- * The zone's offset at that moment in seconds, positive east of Greenwich. Every local date of a shop asks for three or
- * four. One costs 6 µs of processor time, and 0.6 µs where it is known.
+ * The zone's offset at that moment in seconds, positive east of Greenwich. Every local date of a shop needs three or
+ * four offsets. An offset costs 6 µs of processor time, or 0.6 µs if it is cached.
  */
 export function offsetSecondsOf(at: Second, zone: string): number {
-  // Since 2012 every change of an offset falls on a quarter of an hour, but for three at Casey in Antarctica.
+  // Since 2012 every change of an offset falls on a quarter of an hour, except three at Casey in Antarctica.
   const quarter = at < quartersSince ? undefined : Math.floor(at / 900);
   const key = `${quarter} ${zone}`;
   const known = quarter === undefined ? undefined : offsets.get(key);
@@ -83,9 +83,9 @@ export type LocalPeriod = Readonly<{ start: string; end: string; first: Second; 
 
 /**
  * The span as `start_datetime` and `end_datetime` of the service (`yyyy-mm-dd hh:mm:ss` in `zone`, both inclusive;
- * docs/interface.md, "Reviews"). The period is one second wider than the span, because a service may ignore milliseconds
- * or exclude the end. If clocks are set back, a local time means two moments: the period is widened until it is
- * unambiguous. At the ends of `writableDates` it has all of that day in the zone.
+ * docs/interface.md, "Reviews"). The period is one second wider than the span, because a service may ignore
+ * milliseconds or exclude the end. If clocks are set back, a local time means two instants, and the period is widened
+ * until it is unambiguous. At the ends of `writableDates` it has all of that day in the zone.
  */
 export function localPeriod(span: Span, zone: string): LocalPeriod {
   const first = unambiguous(span.start, zone, -1);
@@ -93,17 +93,17 @@ export function localPeriod(span: Span, zone: string): LocalPeriod {
   return { start: localText(first, zone), end: localText(last, zone), first, last };
 }
 
-/** The format has four digits for the year, so a request covers the years 1 to 9999. */
+/** The format has a four-digit year, so a request covers the years 1 to 9999. */
 function localText(at: Second, zone: string): string {
   const local = at + offsetSecondsOf(at, zone);
   const written = Math.min(Math.max(local, writableDates.start), writableDates.end);
   return isoOf(written).slice(0, 19).replace('T', ' ');
 }
 
-/** End of the shortest span from `at` that a request can ask for: longer than a second in an hour that clocks repeat. */
+/** End of the shortest span of a request from `at`: longer than a second in an hour that clocks repeat. */
 export const shortestEnd = (at: Second, zone: string): Second => unambiguous(at + 1, zone, 1);
 
-/** Undefined if there is none. */
+/** The common part of both spans; undefined if there is none. */
 export function intersection(span: Span, bounds: Span): Span | undefined {
   const start = Math.max(span.start, bounds.start);
   const end = Math.min(span.end, bounds.end);
@@ -112,11 +112,11 @@ export function intersection(span: Span, bounds: Span): Span | undefined {
 
 export const isWithin = (second: Second, { start, end }: Span): boolean => second >= start && second < end;
 
-/** The part of the span before the second, as a list: it may be none. */
+/** The part of the span before the second, as a list of one or no span. */
 export const partBefore = ({ start, end }: Span, second: Second): Span[] =>
   start < second ? [{ start, end: Math.min(end, second) }] : [];
 
-/** The nearest second in that direction whose local time means no other moment; beyond the writable dates, a day further. */
+/** The nearest second in that direction with an unambiguous local time; beyond the writable dates, a day further. */
 function unambiguous(at: Second, zone: string, direction: 1 | -1): Second {
   if (direction < 0 ? at <= writableDates.start : at >= writableDates.end) return at + 86_400 * direction;
   const offset = offsetSecondsOf(at, zone);
@@ -127,7 +127,7 @@ function unambiguous(at: Second, zone: string, direction: 1 | -1): Second {
   return isTwice ? unambiguous(at + 1800 * direction, zone, direction) : at;
 }
 
-/** The parts of `wanted` that lie in none of `covered`. */
+/** The parts of `wanted` outside all of `covered`. */
 export function without(wanted: Span, covered: readonly Span[]): Span[] {
   const found: Span[] = [];
   let from = wanted.start;

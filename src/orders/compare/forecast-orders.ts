@@ -17,7 +17,7 @@ const nothingForecast = () => ({
   faulty: 0,
   faults: [] as { reason: string; count: number; example: string }[],
   waitingLines: 0,
-  /** Different customers among the orders to send whose e-mail or phone the shop has. */
+  /** Different customers of the orders to send, if the shop has their e-mail or phone. */
   reachable: 0,
   /** Reachable customers whose contact would be sent (promise 7). The service may mail them. */
   withContact: 0,

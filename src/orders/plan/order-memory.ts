@@ -26,9 +26,9 @@ export type OrderMemory = Readonly<{
   link: OrderLink | undefined;
   lines: readonly LineLink[];
   orderId: number | null;
-  /** What the service accepted last, and its response. */
+  /** The last accepted body, and the service's response. */
   accepted: { body: OrderBody; detail: OrderDetail } | undefined;
-  /** Fields of the order whose empty value the service refused. */
+  /** Fields of the order that the service refused to empty. */
   refused: readonly string[];
   /** Lines that failed: their sub-orders are left as they are. */
   failures: readonly PushFailure[];
@@ -44,7 +44,7 @@ export type OrderMemory = Readonly<{
   stop: PushFailure | undefined;
 }>;
 
-/** What is known before anything is sent. */
+/** The memory before anything is sent. */
 export const memoryOf = (link: OrderLink | undefined, lines: readonly LineLinkRow[] = []): OrderMemory => ({
   link,
   lines: lines as readonly LineLink[],

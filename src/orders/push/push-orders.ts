@@ -30,7 +30,7 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
   return addCounts(counts);
 }
 
-/** What the orders of one slice share. */
+/** The shared state of one slice's orders. */
 type SlicePush = Planning & {
   breaker: ReturnType<typeof openBreaker>;
   /** The order as it is in the shop now; undefined if the shop does not have it. */

@@ -106,7 +106,7 @@ export async function findOrder(
 const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.request;
 
 /**
- * What is known after requests were sent, and what the service shows now. Pure.
+ * The memory after requests were sent, and the order as the service shows it now. Pure.
  *
  * If a request about a line has no certain outcome, another look is needed. After the last look, the line has failed.
  *

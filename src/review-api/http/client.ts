@@ -37,7 +37,7 @@ export function openHttpClient(options: ReviewApiOptions) {
 
 type Client = ReturnType<typeof newClient>;
 
-/** What the requests of one client share. */
+/** The shared state of a client's requests. */
 function newClient(options: ReviewApiOptions) {
   const settings = settingsOf(options);
   const { clientId, clientSecret, concurrency, signal, log, now } = settings;
@@ -92,7 +92,7 @@ function newClient(options: ReviewApiOptions) {
 /** One attempt. `isStored`: a cache served a GET. `durationMs` excludes waits. */
 type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; durationMs: number };
 
-/** What a call has cost so far. `spentMs`: failed attempts other than a 429, and the waits of this request alone. */
+/** The cost of a call so far. `spentMs`: failed attempts other than a 429, and the waits of this request alone. */
 type Spent = { attempts: number; spentMs: number; hasHeld: boolean };
 
 /** If the service refuses the credentials for all requests, none is sent for this many milliseconds. */

@@ -27,7 +27,7 @@ const briefly = <T>(db: Db, work: (trx: Db) => Promise<T>): Promise<T> =>
         return work(trx);
       });
 
-/** The stored brand whose warehouse uses this service and account. @param db of any brand, or without one. */
+/** The stored brand that uses this service and account. @param db of any brand, or without one. */
 export const ownerOf = (db: Db, service: ConnectedService): Promise<string | undefined> =>
   briefly(db, async (trx) => {
     for (const brand of await storedBrands(trx)) {
