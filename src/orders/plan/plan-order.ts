@@ -331,9 +331,13 @@ const shownContact = ({ user_email, phone: user_phone }: OrderDetail) => ({ user
 /** A service may show an e-mail in lower case, and a phone number without hyphens or with the prefix of its country. */
 function isSameContact(field: ContactField, theirs: string, ours: string): boolean {
   const [one = '', other = ''] = [theirs, ours].map((text) => plainText(text).toLowerCase());
-  const [shown, wanted] = [one, other].map((text) => text.replace(/\D/g, '').replace(/^0+/, ''));
-  if (field !== 'user_phone' || !shown || !wanted) return one === other;
-  return shown === wanted || (/^(?:\+|00)/.test(one) && shown.endsWith(wanted) && shown.length - wanted.length <= 3);
+  if (field !== 'user_phone') return one === other;
+  const digitsOf = (text: string) => text.replace(/\D/g, '').replace(/^0+/, '') || text;
+  const isPrefixed = (text: string, home: string) =>
+    /^(?:\+|00)/.test(text) &&
+    digitsOf(text).endsWith(digitsOf(home)) &&
+    digitsOf(text).length <= digitsOf(home).length + 3;
+  return digitsOf(one) === digitsOf(other) || isPrefixed(one, other) || isPrefixed(other, one);
 }
 
 /** Some services show the account if there is no name. Any other name is still there, masked or not. */
