@@ -275,6 +275,12 @@ describe('lines and sub-orders', () => {
     // Its line has moved behind a new one.
     const moved = [line('1', { product_id: 2 }), line('2', small)];
     expect(effects({ shown: gone(0), lines: moved, links }).sort()).toEqual(['2 gets 11 ours', 'create 1 [11]']);
+    // The response to its creation was lost, and the service has deleted the product since.
+    const lost = (idsBefore: number[]) => [linked(line('1', small), null, { idsBefore })];
+    const sent = (idsBefore: number[]) =>
+      effects({ shown: gone(0), lines: [line('1', small)], links: lost(idsBefore) });
+    expect(sent([])).toEqual(['1 gets 11 ours []']);
+    expect(sent([11])).toEqual(['create 1 again [11]', 'keep 11 foreign']);
   });
 });
 
