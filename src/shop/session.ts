@@ -93,7 +93,7 @@ export async function rowsByKey(
   return new Map([...byKey].map(([one, same]) => [one, same.map((row) => readRow(session, query, columns, row))]));
 }
 
-/** All rows of a query, or the rows of `rest`, SQL in which the query is `w`. */
+/** All rows of a query. @param rest SQL after `from … w`, such as a condition or an order: the query is `w`. */
 export async function rowsOf(
   session: ShopSession,
   query: ShopQuery,

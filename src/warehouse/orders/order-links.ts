@@ -3,7 +3,7 @@ import { type Db, isAny, listOf, rowsOf, write } from '../index.ts';
 /** Whether requests about an order may carry contact. `forgotten`: never. Null: no push has begun yet. */
 export type ContactDecision = 'allowed' | 'withheld' | 'forgotten' | null;
 
-/** The record of an order that was pushed, or is about to be. */
+/** The warehouse's record of an order. */
 export type OrderLink = {
   orderCode: string;
   /** The service's id. Null: no response was recorded yet, but a request may have been sent. */
