@@ -46,7 +46,7 @@ export function startOfDay(day: string, zone: string): Second | undefined {
   return Math.floor(Math.min(...midnights.map((midnight) => midnight.toSeconds())));
 }
 
-/** First second of the day `days` calendar days after the one that holds `at`, in the zone. */
+/** First second of the day that is `days` calendar days after the day of `at`, in the zone. */
 export function dayAfter(at: Second, zone: string, days = 1): Second {
   return Math.floor(DateTime.fromSeconds(at, { zone }).plus({ days }).startOf('day').toSeconds());
 }

@@ -84,7 +84,7 @@ function parentsFirst(byCode: ReadonlyMap<string, Category>, fail: (category: Ca
  *
  * 1. Ask for each linked grade by its id. If the service has deleted it (404), create it again, with a new id. The next
  *    run of the orders pushes the orders with the old id again.
- * 2. Create or change what is new or changed. Clear the icon of a grade that has none in the shop any more.
+ * 2. Create or change what is new or changed. If a grade no longer has an icon in the shop, clear it.
  *
  * A grade that the shop deletes stays at the service.
  */

@@ -204,7 +204,7 @@ function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): Order
   });
 }
 
-/** The shop shows no line of the order any more. */
+/** Whether the shop no longer shows any line of the order. */
 export const isEmptied = ({ lines, waiting, faulty }: DesiredOrder): boolean =>
   lines.length + waiting.length + faulty.length === 0;
 
