@@ -138,7 +138,7 @@ export async function requireAnotherList(deps: ReadDeps): Promise<void> {
 
 /**
  * `refused`: with a 4xx status. `failed`: with 429, a 5xx status or a redirect, a malformed body, or without any
- * response. Undefined if another request would fail, too: a database error, a failed authentication, an invalid certificate.
+ * response. Undefined if another request would fail, too: a database error, a failed authentication, a bad certificate.
  */
 export function obstacleOf(error: unknown): Obstacle['kind'] | undefined {
   if (error instanceof RefusedError || error instanceof NotFoundError) return 'refused';
