@@ -124,9 +124,10 @@ describe('the fields of an order', () => {
     const contact = { user_email: 'Kim@Example.com', user_phone: '010-1234 5678' };
     expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '01012345678' }) })).toEqual([]);
     expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '+82 10-1234-5678' }) })).toEqual([]);
+    expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone: '0082 (0)10-1234-5678' }) })).toEqual([]);
     const abroad = { user_email: 'kim@example.com', user_phone: '+82 10-1234-5678' };
     expect(fieldsOf({ shop: ofShop(abroad), shown: atService({ phone: '010-1234-5678' }) })).toEqual([]);
-    for (const phone of ['+82 11-1234-5678', '110-1234-5678', '', '-', '5678'])
+    for (const phone of ['+82 11-1234-5678', '110-1234-5678', '10-1234-5678', '', '-', '5678'])
       expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone }) })).toEqual(['user_phone']);
     const wide = { user_phone: '０１０－１２３４－５６７８' };
     expect(fieldsOf({ shop: ofShop(wide), shown: atService({ phone: '010-1234-5678' }) })).toEqual([]);

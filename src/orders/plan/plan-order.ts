@@ -332,11 +332,11 @@ const shownContact = ({ user_email, phone: user_phone }: OrderDetail) => ({ user
 function isSameContact(field: ContactField, theirs: string, ours: string): boolean {
   const [one = '', other = ''] = [theirs, ours].map((text) => plainText(text).toLowerCase());
   if (field !== 'user_phone') return one === other;
-  const digitsOf = (text: string) => text.replace(/\D/g, '').replace(/^0+/, '') || text;
-  const isPrefixed = (text: string, home: string) =>
-    /^(?:\+|00)/.test(text) &&
-    digitsOf(text).endsWith(digitsOf(home)) &&
-    digitsOf(text).length <= digitsOf(home).length + 3;
+  const digitsOf = (text: string) => text.replace(/\D/g, '') || text;
+  const isPrefixed = (text: string, home: string) => {
+    const [long = '', short = ''] = [text, home].map((number) => digitsOf(number).replace(/^0+/, ''));
+    return /^(?:\+|00)/.test(text) && short !== '' && long.endsWith(short) && long.length <= short.length + 3;
+  };
   return digitsOf(one) === digitsOf(other) || isPrefixed(one, other) || isPrefixed(other, one);
 }
 

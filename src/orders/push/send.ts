@@ -116,6 +116,8 @@ const isOfLine = (result: Result): result is LineResult => 'lineCode' in result.
 export function learn(planned: PlannedRequests, before: Shown, results: readonly Result[]) {
   let { memory } = planned;
   let shown = before;
+  const lines = new Map(memory.lines.map((link) => [link.lineCode, link]));
+  const failures: PushFailure[] = [];
   const doubts: PushFailure[] = [];
   for (const result of results) {
     if (!isOfLine(result)) {
@@ -124,12 +126,13 @@ export function learn(planned: PlannedRequests, before: Shown, results: readonly
     }
     const { sent, request } = result;
     const { lineCode } = request;
-    const lines = memory.lines.flatMap((link) => (link.lineCode === lineCode ? linksAfter(link, result) : link));
-    memory = { ...memory, lines };
-    if (sent.kind === 'failed')
-      memory = { ...memory, failures: [...memory.failures, { lineCode, ...failureOf(sent) }] };
-    else if (sent.kind !== 'done') doubts.push({ lineCode, ...failureOf(sent) });
+    const link = lines.get(lineCode);
+    const after = link && linkAfter(link, result);
+    if (after) lines.set(lineCode, after);
+    else lines.delete(lineCode);
+    if (sent.kind !== 'done') (sent.kind === 'failed' ? failures : doubts).push({ lineCode, ...failureOf(sent) });
   }
+  memory = { ...memory, lines: [...lines.values()], failures: [...memory.failures, ...failures] };
   if (doubts.length > 0 && memory.looks < looksAtMost && memory.stop === undefined)
     return { memory: { ...memory, looks: memory.looks + 1 }, shown: 'unknown' as const };
   memory = { ...memory, failures: [...memory.failures, ...doubts] };
@@ -170,16 +173,16 @@ function learnOfOrder(memory: OrderMemory, shown: Shown, { request, sent }: Excl
   }
 }
 
-/** The link of the line after the request. Empty: nothing is remembered. */
-function linksAfter(link: LineLink, { request, sent }: LineResult): LineLink | [] {
+/** The link of the line after the request. Undefined: nothing is remembered. */
+function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | undefined {
   const isDone = sent.kind === 'done';
   switch (request.kind) {
     case 'change':
       if (isDone) return { ...link, content: request.content };
       // If a hidden sub-order is gone (404), the next plan creates it again. If the order shows it, look first.
-      return sent.kind === 'absent' && request.isHidden ? [] : link;
+      return sent.kind === 'absent' && request.isHidden ? undefined : link;
     case 'remove':
-      return isDone && link.subOrderId === request.subOrderId ? [] : link;
+      return isDone && link.subOrderId === request.subOrderId ? undefined : link;
     case 'create': {
       if (isDone) {
         const { id } = sent.value as { id: number };
@@ -188,7 +191,7 @@ function linksAfter(link: LineLink, { request, sent }: LineResult): LineLink | [
       }
       // A refused creation created nothing. A later sub-order does not belong to this line, unless an earlier request
       // made it.
-      return sent.kind === 'failed' && sent.failure === 'permanent' && !request.isSentAgain ? [] : link;
+      return sent.kind === 'failed' && sent.failure === 'permanent' && !request.isSentAgain ? undefined : link;
     }
     default:
       return request satisfies never;
