@@ -156,6 +156,20 @@ test('what vanished is deleted by a rescan that misses it a day later', async ({
   expect(await reconcile(world, '--allow-removals')).toMatchObject({ outcome: 'done', counts: { orders_deleted: 2 } });
 });
 
+test('over a copy of the shop that lags behind, nothing that is newer is deleted', async ({ world }) => {
+  await pushOrders(world, 2);
+  const now = () => ({ created_at: new Date(), updated_at: new Date() });
+  await world.place(order('LATER', now(), line('1', 7)));
+  await world.run('sync-orders');
+  await missForADay(world, `delete from o where code in ('O1', 'LATER')`);
+  const error = expect.stringMatching(/: 1 order, such as LATER \(the shop may be a copy .*\).*--allow-removals$/);
+  expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', error, counts: { orders_deleted: 1 } });
+  expect(await world.codesAtService()).toEqual(['LATER', 'NEWEST', 'O2']);
+  await world.place(order('LAST', now()));
+  expect(await rescan(world)).toMatchObject({ outcome: 'done', counts: { orders_deleted: 1 } });
+  expect(await world.codesAtService()).toEqual(['LAST', 'NEWEST', 'O2']);
+});
+
 test('an order that vanished without an id deletes no order of a code like its own', async ({ world }) => {
   await pushOrders(world, 2);
   await world.warehouse(`insert into sync.order_links (order_code, contact, ordered_at, absent_since)

@@ -7,7 +7,7 @@ import {
   waitingForGrades,
   waitingLines,
 } from '../../src/warehouse/orders/due-orders.ts';
-import { absenceSummary, absentOrders, isAnyPresent, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
+import { absenceSummary, absentOrders, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
 import { alikeOrders, makeAlikeDue } from '../../src/warehouse/orders/order-links.ts';
 import { allReadBy, noteOrderQueries, orderQueriesState } from '../../src/warehouse/orders/order-queries.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
@@ -87,11 +87,14 @@ test('an order that cannot be read is read again after each of the distances in 
   expect(minutes).toEqual([{ n: 0 }, { n: 10 }, { n: 20 }, { n: 20 }]);
 });
 
-test('an order that no rescan reads does not vouch for a shop that shows no other', async () => {
+test('an order newer than all that the shop shows is known as such', async () => {
   await ask(`insert into sync.order_links (order_code, order_id, ordered_at, absent_since) values
-    ('old', 1, '2026-01-31T23:59:59Z', null), ('gone', 2, '2026-03-01', now()), ('refused', null, '2026-03-01', null)`);
-  expect(await isAnyPresent(warehouse.db, '2026-02-01T00:00:00Z')).toBe(false);
-  expect(await isAnyPresent(warehouse.db, '2025-12-01T00:00:00Z')).toBe(true);
+    ('shown', 1, '2026-01-31', null), ('older', 2, '2026-01-31', now()), ('newer', 3, '2026-03-01', now()),
+    ('refused', null, '2026-03-01', null), ('undated', 4, null, null)`);
+  const newest = async () => (await absentOrders(warehouse.db, '2026-02-01T00:00:00Z')).map((one) => one.isNewest);
+  expect(await newest()).toEqual([true, false]);
+  await ask(`delete from sync.order_links where order_code = 'shown'`);
+  expect(await newest()).toEqual([true, true]);
 });
 
 test('an order that was never pushed or never accepted is not known; all others are', async () => {
@@ -107,7 +110,7 @@ test('orders of the week before a rescan stay absent, older ones do not', async 
   await ask(`insert into sync.order_links (order_code, ordered_at, absent_since)
     select n::text, timestamptz '2026-03-01Z' + n * interval '1 day', now() - n * interval '5 hours' from generate_series(0, 8) n`);
   const absent = await absentOrders(warehouse.db, '2026-03-10T00:00:00Z');
-  const waited = (code: string) => ({ code, hasWaited: Number(code) >= 5 });
+  const waited = (code: string) => ({ code, hasWaited: Number(code) >= 5, isNewest: true });
   expect(absent).toEqual(['2', '3', '4', '5', '6', '7', '8'].map(waited));
   expect(await absenceSummary(warehouse.db)).toEqual({ orders: 7, examples: ['8', '7', '6', '5', '4'] });
 });

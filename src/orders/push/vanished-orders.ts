@@ -1,7 +1,7 @@
 import { type Conclusion, counted } from '../../base/counts.ts';
 import { describeError } from '../../base/errors.ts';
 import { UnavailableError } from '../../review-api/index.ts';
-import { absentOrders, isAnyPresent, setAbsent } from '../../warehouse/orders/known-orders.ts';
+import { absentOrders, setAbsent } from '../../warehouse/orders/known-orders.ts';
 import type { LeasedOrder } from '../../warehouse/orders/order-store.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -14,8 +14,8 @@ type Deletion = 'orders_deleted' | 'orders_deleted_kept' | 'nothing' | { reason:
 
 /**
  * Ends a rescan. If the rights say `send`, deletes orders at the service that have been absent from the shop for a day.
- * Each order is looked up once more and taken from the allowance (promise 6). If the shop shows none of the pushed
- * orders that the rescan read, nothing is deleted.
+ * Each order is looked up once more and taken from the allowance (promise 6). If an order is newer than all that the
+ * shop shows, it stays, unless a person has allowed removals.
  *
  * @param since the oldest creation that the rescan read, an instant.
  * @returns a problem if deletions were held back or could not be carried out.
@@ -25,11 +25,10 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
   const absent = await absentOrders(db, since);
   const toDelete = rights.deletes === 'off' ? [] : absent.filter(({ hasWaited }) => hasWaited);
   const counts = { orders_absent: absent.length, orders_deleted: 0, orders_deleted_kept: 0, nothing: 0 };
-  const isReplaced = toDelete.length > 0 && !rights.allowRemovals && !(await isAnyPresent(db, since));
   const left: { code: string; reason: string; isHeld?: boolean }[] = [];
-  for (const { code } of toDelete) {
+  for (const { code, isNewest } of toDelete) {
     signal.throwIfAborted();
-    const end: Deletion = isReplaced ? noneShown : await deleteVanished(deps, code, rights);
+    const end: Deletion = isNewest && !rights.allowRemovals ? noneNewer : await deleteVanished(deps, code, rights);
     if (typeof end === 'object') left.push({ code, ...end });
     else counts[end] += 1;
   }
@@ -43,7 +42,7 @@ export async function settleVanished(deps: OrderDeps, since: string, rights: Pus
   return { counts: done, problem: left.some(({ isHeld }) => isHeld) ? problem + toAllow : problem };
 }
 
-const noneShown = { reason: 'the shop shows none of the pushed orders any more', isHeld: true };
+const noneNewer = { reason: 'the shop may be a copy that lags behind: it shows no newer order', isHeld: true };
 
 /** Deletes one order under its lease, unless the shop shows it again at that moment. */
 async function deleteVanished(deps: OrderDeps, code: string, rights: PushRights): Promise<Deletion> {

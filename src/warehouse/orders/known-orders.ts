@@ -1,4 +1,4 @@
-import { type Db, isAny, rowOf, rowsOf, valuesOf, write } from '../index.ts';
+import { type Db, rowOf, rowsOf, valuesOf, write } from '../index.ts';
 
 /** Creation in `[from, to)`, as the shop writes instants; codes in `(afterCode, lastCode]`. */
 export type KnownRange = Partial<Record<'from' | 'to' | 'afterCode' | 'lastCode', string | undefined>>;
@@ -43,7 +43,8 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
 
 /**
  * Absent orders created since a week before `since`. The absence of older orders is forgotten: a shop may archive them.
- * `hasWaited`: absent for a day, and no failing order may be the same order, renamed.
+ * `hasWaited`: absent for a day, and no failing order may be the same order, renamed. `isNewest`: the shop shows no
+ * pushed order that was created later.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`
@@ -52,13 +53,8 @@ export async function absentOrders(db: Db, since: string) {
       where absent_since is not null and ordered_at < ${since}::timestamptz - interval '7 days'
       order by order_code for update
     )`;
-  return rowsOf<{ code: string; hasWaited: boolean }>(db, 'absent_orders');
+  return rowsOf<{ code: string; hasWaited: boolean; isNewest: boolean }>(db, 'absent_orders');
 }
-
-/** Whether any pushed order created since `since` is still in the shop. */
-export const isAnyPresent = (db: Db, since: string) => isAny(db)`
-  select from sync.order_links
-  where ordered_at >= ${since}::timestamptz and absent_since is null and order_id is not null limit 1`;
 
 /** How many pushed orders the shop no longer shows, and the codes of the newest few. */
 export const absenceSummary = (db: Db) => rowOf<{ orders: number; examples: string[] }>(db)`
