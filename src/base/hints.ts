@@ -44,6 +44,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'correct user and password in {address}, add ?sslmode=require, or let the server accept them (pg_hba.conf)',
   ],
   [/^42501$|^NOPERM/, undefined, 'grant the user this right, or migrate and run as the same user'],
+  [/^relation "(sync|warehouse|bi)[_.]/, undefined, 'restore it: after review-sync migrate all orders would be new'],
   [/^42P06$/, undefined, 'name a database without a schema of this name in {address}'],
   [/^(53100|ENOSPC)$|No space left on device/, 'the disk is full', 'free space; the next run continues'],
   [/^(EACCES|EPERM|EROFS)$/, 'this user has no right to do that', 'give it the right, or name another place'],

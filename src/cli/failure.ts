@@ -20,7 +20,7 @@ export function describeFailure(error: unknown): string {
   const { code, message, hint } = failureJson(error);
   const lines = [`review-sync: ${message}`];
   if (hint !== null) lines.push(`→ ${hint}`);
-  if (code === null && error instanceof Error) {
+  if (code === null && error instanceof Error && !('path' in error)) {
     const isOfASystem = 'code' in error || hint !== null;
     // The first line of a stack is the raw message.
     const frames = (error.stack ?? '').split('\n').filter((line) => /^\s+at /.test(line));

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { lstat, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
-import { describeError, IncompleteError, UsageError } from '../base/errors.ts';
+import { IncompleteError, UsageError } from '../base/errors.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import { type BiSnapshot, withBiSnapshot } from '../warehouse/bi/bi-snapshot.ts';
 import type { Warehouse } from '../warehouse/index.ts';
 import {
+  againHint,
   format,
   type Manifest,
   type ManifestFile,
@@ -112,8 +113,6 @@ export async function exportParquet(
   });
 }
 
-const againHint = 'Run this again: it goes on with what is missing.';
-
 /** Every file that the export has, had or may have: one per table, or one per month in the warehouse or the folder. */
 async function planFiles(dir: string, { views, timeZone, months }: BiSnapshot, before: Manifest | undefined) {
   const planned: PlannedFile[] = [];
@@ -142,19 +141,14 @@ async function writeRows(
   const rows = snapshot.rows({ view, order, textOf, ...(by && month !== null && { month: { by, name: month } }) });
   const columns = snapshot.views.get(view)?.columns ?? [];
   const target = join(dir, path);
-  try {
-    const first = await rows.next();
-    if (first.done && month !== null) return undefined;
-    await makeFolderWithin(dir, dirname(target));
-    const batches = async function* () {
-      if (!first.done) yield first.value;
-      yield* rows;
-    };
-    return await replaceFile(target, (handle) => writeParquet(handle, columns, batches()));
-  } catch (cause) {
-    if (cause instanceof UsageError) throw cause;
-    throw new IncompleteError(`${target} could not be written: ${describeError(cause)}`, { cause, hint: againHint });
-  }
+  const first = await rows.next();
+  if (first.done && month !== null) return undefined;
+  await makeFolderWithin(dir, dirname(target));
+  const batches = async function* () {
+    if (!first.done) yield first.value;
+    yield* rows;
+  };
+  return await replaceFile(target, (handle) => writeParquet(handle, columns, batches()));
 }
 
 /** Creates the folder of a file. @throws UsageError if it is a link to a place outside the export. */

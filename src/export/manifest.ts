@@ -1,6 +1,6 @@
 import { type FileHandle, lstat, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { UsageError } from '../base/errors.ts';
+import { IncompleteError, UsageError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { makeFolder } from '../base/make-folder.ts';
 import type { FileContent } from './parquet-file.ts';
@@ -79,18 +79,22 @@ export async function writeManifest(dir: string, manifest: Manifest): Promise<vo
   await replaceFile(manifestPath(dir), (handle) => handle.writeFile(text));
 }
 
+export const againHint = 'Run this again: it goes on with what is missing.';
+
 /** Writes a temporary file beside `path`, and renames it. No reader takes its name for a Parquet file. */
 export async function replaceFile<T>(path: string, write: (handle: FileHandle) => Promise<T>): Promise<T> {
   const temporary = join(dirname(path), `.${basename(path)}.part`);
-  // Another user of the folder may have put a link there. It is not followed.
-  await rm(temporary, { force: true });
   try {
+    // Another user of the folder may have put a link there. It is not followed.
+    await rm(temporary, { force: true });
     await using handle = await open(temporary, 'wx');
     const written = await write(handle);
     await handle.sync();
     await rename(temporary, path);
     return written;
+  } catch (cause) {
+    throw new IncompleteError(`${path} could not be written`, { cause, hint: againHint });
   } finally {
-    await rm(temporary, { force: true });
+    await rm(temporary, { force: true }).catch(() => {});
   }
 }

@@ -62,13 +62,13 @@ export function openPool(options: PoolOptions) {
     types: { getTypeParser: (oid: number) => (oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid)) },
   });
   surviveLostConnections(pool, options.silenceMs ?? longestStatementMs);
-  const clients = new Set<pg.PoolClient>();
-  pool.on('connect', (client) => void clients.add(client));
-  pool.on('remove', (client) => void clients.delete(client));
+  const open = new Set<pg.Connection>();
+  pool.on('connect', (client) => void open.add(connectionOf(client).prependListener('errorMessage', nameWarehouse)));
+  pool.on('remove', (client) => void open.delete(connectionOf(client)));
   let closing: Promise<void> | undefined;
   async function end(): Promise<void> {
     const cut = setTimeout(() => {
-      for (const client of clients) (client as unknown as { connection: pg.Connection }).connection.stream.destroy();
+      for (const { stream } of open) stream.destroy();
     }, closeMs);
     await pool.end().finally(() => clearTimeout(cut));
   }
@@ -77,6 +77,13 @@ export function openPool(options: PoolOptions) {
     return closing;
   };
   return { pool, close, [Symbol.asyncDispose]: close };
+}
+
+const connectionOf = (client: unknown) => (client as { connection: pg.Connection }).connection;
+
+/** Shop and queue, too, may refuse a right, or take no writes. */
+function nameWarehouse(error: pg.DatabaseError): void {
+  if (/^(42501|25006)$/.test(error.code ?? '')) error.message = `the warehouse: ${error.message}`;
 }
 
 /** Opens the warehouse. */

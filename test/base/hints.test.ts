@@ -20,6 +20,7 @@ test.each([
   ['NOAUTH no|SASL: client password must be a string', 'requires a password', 'add it to its address'],
   ['28000', 'refuses this user from this machine', 'correct user and password.*pg_hba.conf'],
   ['42501|NOPERM no', 'no', 'grant the user this right'],
+  ['relation "sync_b.runs" does not exist|relation "bi.reviews" does not', 'relation', 'restore it: after .*migrate'],
   ['53100|ENOSPC|No space left on device', 'the disk is full', 'free space'],
   ['EACCES|EPERM|EROFS', 'this user has no right', 'name another place'],
   ['53200|OOM no', 'the memory of the server is full', 'give it more memory'],
@@ -73,6 +74,8 @@ test('a plain message stays unchanged, and nothing is shown twice', () => {
   const several = new AggregateError([new Error('refused'), 'gone']);
   expect([several, new TypeError(''), 'a text'].map(describeError)).toEqual(['refused; gone', 'TypeError', 'a text']);
   expect(describeWithHint(new AggregateError([cause]))).toBe(describeWithHint(cause));
+  const ofFile = Object.assign(new Error('EROFS, open .env'), { code: 'EROFS', path: '.env' });
+  expect(describeFailure(ofFile)).toMatch(/^review-sync: .*open \.env\)\n→ .* name another place\n$/);
 });
 
 redisTest('a Redis that refuses the login or scripts, or has no such database, is named', async () => {

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { packagePath } from '../../src/base/package-path.ts';
 import { queueClasses } from '../../src/queue/connection.ts';
-import { openWarehouse } from '../../src/warehouse/index.ts';
+import { openPool, openWarehouse } from '../../src/warehouse/index.ts';
 import { createDatabase, query } from '../harness/database.ts';
 import { openWorld } from '../harness/world.ts';
 
@@ -72,6 +72,8 @@ test('the example BI user has limits, and can lock no table that serves as a loc
   await denied('select from sync.settings for update');
   for (const table of ['sync.settings', 'sync.alerts', 'sync.product_counts', 'review_sync_migrations.applied'])
     await denied(`begin; lock table ${table} in access share mode`);
+  await using own = openPool({ url: reader.href, connections: 1 });
+  await expect(own.pool.query('table sync.settings')).rejects.toThrow(/^the warehouse: permission denied/);
 });
 
 test('no statement of ours takes an advisory lock, which any role could hold', async () => {
