@@ -93,6 +93,24 @@ test('migrate refuses a warehouse of a newer version, and changes nothing', asyn
   expect(await queryAgain(url, `select from pg_namespace where nspname = 'bi'`)).toEqual([]);
 });
 
+test('migrate withholds what a backfill of an earlier version left to the next sync', async () => {
+  await cli('migrate');
+  await queryAgain(
+    url,
+    `insert into sync.order_links (order_code, contact, sent_fields, pushed_at, fingerprint, due_at, lease_owner) values
+       ('left', 'allowed', '{user_name}', now(), null, now(), null),
+       ('changed after a sync', 'allowed', '{user_phone}', now(), null, now(), null),
+       ('pushed by a sync', 'allowed', '{}', now(), 'a', null, null),
+       ('failed', 'allowed', '{}', now(), 'a', now(), null),
+       ('begun', 'allowed', '{}', null, null, now(), 'a');
+     delete from review_sync_migrations.applied where name = '0031_left_contact'`,
+  );
+  await cli('migrate');
+  expect(await queryAgain(url, `select order_code from sync.order_links where contact = 'withheld'`)).toEqual([
+    { order_code: 'left' },
+  ]);
+});
+
 test('migrate says that nothing was changed only if the server has said so', async () => {
   await using warehouse = await openWarehouse({ url, connections: 1 });
   for (const [error, said] of [
