@@ -1,10 +1,10 @@
--- review-sync's own state: its settings, how far each flow has come, its runs, and what could not be synced. The state of
--- orders is in 0002_orders.sql, that of reading reviews in 0003_reviews.sql.
+-- review-sync's own state: its settings, how far each flow has come, its runs, and what could not be synced.
+-- 0002_orders.sql has the state of orders, 0003_reviews.sql that of reading reviews.
 create schema sync;
 comment on schema sync is 'review-sync''s own state. People may read it; only review-sync writes it.';
 
--- Views cannot read the environment: `migrate` writes the time zone here. Links, cursors and reviews are those of one
--- review service: without its address, another service behind the same warehouse would be taken for up to date.
+-- Views cannot read the environment: `migrate` writes the time zone here. Links, cursors and reviews belong to one
+-- review service. Without its address, another service behind the same warehouse would be taken for up to date.
 create table sync.settings (
   is_only           boolean primary key default true check (is_only),
   time_zone         text not null default 'Asia/Seoul',
@@ -30,7 +30,7 @@ comment on column sync.settings.orders_cursor is 'How far sync orders has come: 
 comment on column sync.settings.reviews_cursor is 'How far sync reviews has come: at, the newest update seen as the last run began, and readTo, when that run began. Null: never.';
 comment on column sync.settings.webhook_brands is 'The service''s ids of the brands that webhooks of the last seven days name, at most 100, with the moment of the newest. Where there are several and WEBHOOK_BRAND_IDS does not say which are ours, no rating is believed.';
 
--- Every run has its own id. Runs of which one continues the other have the same key.
+-- Every run has its own id. A run that continues another one has the same key.
 create table sync.runs (
   id          text primary key,
   job         text not null,
@@ -101,7 +101,7 @@ comment on index sync.dead_letters_by_last_failure is 'Dead letters that a run l
 comment on index sync.dead_letters_by_resolution is 'Deletes resolved dead letters after 90 days.';
 comment on index sync.dead_letters_discarded is 'Finds the discarded dead letters of a record that failed again.';
 
--- Personal data ends: a dead letter that is resolved or discarded does not need its record any more.
+-- A dead letter that is resolved or discarded does not need its record any more. So the personal data in it ends here.
 create function sync.blank_resolved_payload() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,5 +1,5 @@
--- The state of orders and the catalog: what the service has of the shop and under which ids, what waits, and
--- what the shop stopped showing.
+-- The state of orders and the catalog: what the service has of the shop, the ids it has there, what waits, and what the
+-- shop no longer shows.
 create table sync.order_links (
   order_code       text primary key,
   order_id         bigint,
@@ -51,7 +51,8 @@ comment on index sync.order_links_due is 'Orders to push again although the shop
 comment on index sync.order_links_leased is 'Orders whose push is not recorded.';
 comment on index sync.order_links_absent is 'Orders that the shop does not show any more.';
 
--- product_id, status and delivered_at are in content too. As columns they have indexes, and the views of bi need no cast.
+-- product_id, status and delivered_at are also in content. As columns they have indexes, and the views of bi need no
+-- cast.
 create table sync.sub_order_links (
   order_code   text not null,
   line_code    text not null,

@@ -39,7 +39,8 @@ create table warehouse.reviews (
   first_seen_at    timestamptz not null default now(),
   synced_at        timestamptz not null default now()
 );
--- lz4 loads the lists a third faster than the default. Not every server is built with it, so it is set where it can be.
+-- lz4 loads the lists a third faster than the default. Not every server is built with lz4, so it is set if the server
+-- has it.
 do $$
 declare
   list text;
@@ -51,7 +52,7 @@ exception
   when feature_not_supported or invalid_parameter_value then null;
 end
 $$;
--- With these columns in the index most views of bi read it alone: a fifth of the table's size.
+-- With these columns in the index, most views of bi read the index alone: a fifth of the table's size.
 create index reviews_by_creation on warehouse.reviews (created_at) include (
   deleted_at, display, score, product_id, product_code, review_type, images_count, videos_count, source, order_code
 );
@@ -165,7 +166,7 @@ comment on column warehouse.product_ratings.meta_reviews_count is 'Number of rev
 comment on column warehouse.product_ratings.meta_score is 'Average rating, set products included.';
 comment on column warehouse.product_ratings.received_at is 'When the summary came.';
 
--- The state of reading reviews. A span that was read and proven is a row of sync.export_windows; a span that cannot be
+-- The state of reading reviews. A span that was read and proven is a row of sync.export_windows. A span that cannot be
 -- read or proven is a row of sync.open_gaps.
 create table sync.export_windows (
   id          bigint generated always as identity primary key,

@@ -1,5 +1,5 @@
--- Webhooks of the service say which reviews to read again. That is stored before they are answered. Alerts are posted
--- once, whichever process noticed the issue.
+-- Webhooks of the service say which reviews to read again. This is stored before a webhook is answered. Alerts are
+-- posted once, by whichever process.
 create table sync.changed_reviews (
   review_id   bigint primary key,
   events      integer not null default 1,

@@ -1,8 +1,9 @@
--- Counts from which the views of bi, `status` and the calendar of its page are answered, so that a question does not read
--- every review and every order. All of these tables but sync.touches can be made again from the reviews and orders at any time.
+-- Counts that answer the views of bi, `status` and the calendar of its page, so that a question does not read every
+-- review and every order. All of these tables except sync.touches can be made again from the reviews and orders at any
+-- time.
 --
--- 1. A statement that changes reviews or orders appends the keys under which they were counted, and are to be counted
---    now, to sync.touches, in the same transaction.
+-- 1. A statement that changes reviews or orders appends to sync.touches, in the same transaction, the keys under which
+--    they were counted and those under which they are to be counted now.
 -- 2. Runs count the touched keys again from the reviews and orders (statements/recount.sql). `migrate --rebuild` counts
 --    all keys again, by the same statements without their filters.
 -- 3. Rows that somebody changes by hand are not touched: `migrate --rebuild` counts them.

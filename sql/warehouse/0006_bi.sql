@@ -208,7 +208,7 @@ comment on column bi.photo_share.video_share is 'Their share, 0 to 1.';
 comment on column bi.photo_share.average_score_with_photo is 'Average rating of the reviews with photos.';
 comment on column bi.photo_share.average_score_without_photo is 'Average rating of the others.';
 
--- Orders and their reviews. The views that later migrations replace are there alone (0008, 0014, 0016).
+-- Orders and their reviews. A view that a later migration replaces is only in that migration (0008, 0014, 0016).
 create view bi.reviews_per_delivered_sub_order as
 with counted as (
   select month, sum(delivered_sub_orders) as delivered_sub_orders, sum(reviews_of_deliveries) as reviews,
@@ -228,7 +228,7 @@ hours as (
   where hours_to_review is not null
   group by date_trunc('month', day), hours_to_review
 ),
--- The mean of the two middle values; of an odd number they are the same.
+-- The mean of the two middle values. If the number of values is odd, the two are the same.
 medians as (
   select
     month,

@@ -1,8 +1,8 @@
--- What a run may do, and for which systems, stands in its row and nowhere else: the queue carries keys (promise 7).
+-- A run's row alone says what the run may do, and for which systems: the queue carries only keys (promise 7).
 alter table sync.runs rename column trigger to started_by;
 comment on column sync.runs.started_by is 'schedule: by its cron pattern; command: by a person or a script.';
 
--- Runs of an earlier version have no rights, so nobody may carry them out.
+-- Runs of an earlier version have no rights, so no process may carry them out.
 update sync.runs set finished_at = now(), outcome = 'failed',
   error = 'review-sync was updated while the run was going. Nothing is lost; run it again'
 where finished_at is null;

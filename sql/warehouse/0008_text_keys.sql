@@ -1,12 +1,12 @@
--- Text keys are ordered by their bytes (collate "C"). The order of the database's own collation belongs to the operating
--- system: where another version of it sorts otherwise, as after a change of the image, an index misses rows, orders look
--- as if they had never been pushed, and are sent with contact (promise 7).
+-- Text keys are ordered by their bytes (collate "C"). The order of the database's own collation belongs to the
+-- operating system. If another version of it sorts otherwise, as after a change of the image, an index misses rows:
+-- orders look as if they had never been pushed, and are sent with contact (promise 7).
 --
--- 1. The views of bi that use one of these columns stand still meanwhile: a column that a view uses cannot be altered.
---    They are replaced and not dropped, so that views of other people upon them, rights and comments stay.
--- 2. Alter the columns. Postgres makes their indexes again and does not write the tables again: a million orders with two
---    lines each took 15 s on two busy cores.
--- 3. The views again. Their texts keep the database's collation, by which people sort.
+-- 1. Let the views of bi that use these columns read no table meanwhile: a column that a view uses cannot be altered.
+--    The views are replaced and not dropped, so that other people's views upon them, rights and comments stay.
+-- 2. Alter the columns. Postgres makes their indexes again and does not write the tables again: a million orders with
+--    two lines each took 15 s on two busy cores.
+-- 3. Make the views again. Their texts keep the database's collation, by which people sort.
 create or replace view bi.coverage_by_day as select null::date as day, null::boolean as is_complete;
 create or replace view bi.sub_orders as
 select null::text as order_key, null::bigint as product_id, null::text as product_code, null::text as status,
@@ -140,6 +140,6 @@ comment on column bi.reviews_per_delivered_sub_order_by_product.reviewed_share i
 -- An altered column has lost its statistics.
 analyze sync.runs, sync.dead_letters, sync.order_links, sync.sub_order_links, sync.product_links, sync.export_windows;
 
--- Which shop the orders are of (migrate --same-shop).
+-- Which shop the orders belong to (migrate --same-shop).
 alter table sync.settings add column same_shop_since timestamptz;
 comment on column sync.settings.same_shop_since is 'When a person last said that the shop is the one of this warehouse (migrate --same-shop): only orders pushed since then show which shop it is. Null: never, all do.';

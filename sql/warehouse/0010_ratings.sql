@@ -1,4 +1,4 @@
--- Ratings that are none: 0 means that no rating was given, and other numbers are now refused when a review lands.
+-- Removes ratings that are none: 0 means that no rating was given. Other numbers are now refused when a review lands.
 with changed as (
   update warehouse.reviews set score = null where score not between 1 and 5
   returning created_at, product_id, order_code

@@ -1,4 +1,4 @@
--- What a process that carries a run out waits for, so that other processes can show it.
+-- What the process that carries out a run waits for, so that other processes can show it.
 alter table sync.runs add wait_reason text, add wait_until timestamptz;
 comment on column sync.runs.wait_reason is 'Why the process that carries the run out last waited, without customers'' data. Null: it did not wait yet.';
 comment on column sync.runs.wait_until is 'Until when. Past: it waits no more.';
@@ -13,7 +13,7 @@ from sync.runs;
 comment on view sync.run_rows is 'sync.runs as the program reads it.';
 comment on column sync.run_rows.rights is 'What the run may do.';
 comment on column sync.run_rows.systems is 'The zone, the shop and the service that it is for.';
--- The other columns say what those of sync.runs say.
+-- The other columns have the comments of those of sync.runs.
 do $$
 declare
   of_runs record;
@@ -30,7 +30,7 @@ begin
 end
 $$;
 
--- While the warehouse is down no process can see what the others posted, so one of them is to post it.
+-- While the warehouse is down, no process can see what the others posted. So only one of them is to post.
 create table sync.alert_watch (
   is_only    boolean primary key default true check (is_only),
   watcher    text collate "C",

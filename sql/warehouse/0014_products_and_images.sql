@@ -5,7 +5,7 @@ comment on column sync.rate_limit.expire is 'When the next request may be sent, 
 
 -- 1. Reviews without a product are counted under product -1: a service may have a product 0.
 -- 2. A product is shown by the code of its newest review, not by the last one in the alphabet.
--- 3. One size of an image that is no number of pixels stops no question about other images.
+-- 3. If one size of an image is no number of pixels, questions about other images still work.
 drop index if exists warehouse.reviews_by_product;
 create index reviews_by_product on warehouse.reviews (coalesce(product_id, -1), created_at) where deleted_at is null;
 comment on index warehouse.reviews_by_product is 'The reviews of a product and month, when they are counted again.';

@@ -1,5 +1,5 @@
--- Which fields the service shows, of which JSON types: what is new, gone or different is seen in it. No values, but for the
--- few words of three fields.
+-- The fields that the service shows, and their JSON types: they show what is new, gone or different. No values, except
+-- the few words of three fields.
 create table sync.field_shapes (
   record        text collate "C" not null,
   field         text collate "C" not null,

@@ -1,4 +1,4 @@
--- Averages of the service have 16 digits: they are rounded as ours are.
+-- Averages of the service have 16 digits. They are rounded as ours are.
 create or replace view bi.product_ratings as
 select
   coalesce(t.product_id, o.product_id) as product_id,

@@ -1,4 +1,4 @@
--- Comments on reviews. A list shows only their number; a review alone shows them, and extra keeps them as they came.
+-- Comments on reviews. A list shows only their number. A review alone shows them, and extra keeps them as they came.
 create table sync.comments_due (
   review_id bigint primary key,
   moves     integer not null default 1,

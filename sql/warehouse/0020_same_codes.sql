@@ -1,6 +1,6 @@
--- The same text for codes that a service may hold for one: it may compare them without case, outer spaces and accents, and in
--- any form of Unicode. The first requests about two orders whose codes are alike carry no customer until the service has shown
--- them as two (promise 2).
+-- Gives the same text for codes that a service may hold for one: the service may compare them without case, outer
+-- spaces and accents, and in any form of Unicode. If the codes of two orders are alike, the first requests about them
+-- carry no customer until the service has shown the orders as two (promise 2).
 create function sync.code_key(code text) returns text
 language sql immutable strict parallel safe set search_path = pg_catalog, pg_temp as $$
   select lower(upper(btrim(regexp_replace(regexp_replace(

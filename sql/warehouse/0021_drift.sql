@@ -1,5 +1,5 @@
--- What has changed in the fields that the service shows (0015_drift.sql). A webhook has objects of several kinds, so no field
--- is missing from all of them.
+-- What has changed in the fields that the service shows (0015_drift.sql). A webhook has objects of several kinds, so no
+-- field is missing from all of them.
 create or replace view bi.field_drift as
 with total as (
   select record, records, first_seen_at, last_seen_at from sync.field_shapes where field = ''
@@ -26,15 +26,16 @@ named as (
 select record, field, 'new' as change, first_seen_at, last_seen_at, records::bigint as records, kind as example_type
 from named where is_late
 union all
--- A field that comes and goes by record is no drift: it was on nearly all records, or is missing from many. Nor is one that
--- comes and goes by the minute, as while the service updates one of its servers after the other.
+-- A field that comes and goes by record is no drift: a field is gone only if it was on nearly all records, or is
+-- missing from many. A field that comes and goes by the minute is no drift either, as while the service updates its
+-- servers one after the other.
 select record, field, 'gone', named.last_seen_at, named.last_seen_at, total.records - seen_until, kind
 from named join total using (record)
 where record <> 'event' and total.last_seen_at > named.last_seen_at + interval '1 hour' and coalesce(accepted_at < named.last_seen_at, true) and field <> '…'
   and (named.records >= 0.99 * (seen_until - seen_after) and total.records - seen_until >= 3
     or named.records >= 0.5 * (seen_until - seen_after) and total.records - seen_until >= 100)
 union all
--- Null is no type: the first type, or the first words, of a field that was null before are no change.
+-- Null is no type. If a field was null before, its first type, or its first words, are no change.
 select record, field, change, shape.first_seen_at, shape.last_seen_at, shape.records, case change when 'value' then 'string' else shape.kind end
 from shape join named using (record, field)
 where shape.is_late and not named.is_late and (change = 'null' or shape.seen_after > first_seen_after);
@@ -49,11 +50,11 @@ comment on column bi.field_drift.example_type is 'The JSON type of the value; of
 
 comment on column sync.field_shapes.record is 'review, review_detail, order, sub_order or event.';
 
--- What comes within a day of the first record is how the service is, whichever process sees it.
+-- A field that comes within a day of the first record is normal for the service, whichever process sees it.
 alter table sync.field_shapes drop column if exists first_process;
 
--- The brands, reviews and products of an event are counted now, too: their fields would be new.
+-- The brands, reviews and products of an event are now counted, too. Without this, their fields would count as new.
 delete from sync.field_shapes where record = 'event';
 
--- The comments of a review that is gone are not asked for.
+-- The comments of a deleted review are not asked for.
 delete from sync.comments_due using warehouse.reviews where id = review_id and deleted_at is not null;

@@ -1,5 +1,5 @@
--- A discarded dead letter keeps the code of the order that the service shows for this one: without it, the order's next request would
--- carry the customer to that order once more (alike_orders.sql).
+-- A discarded dead letter keeps the code of the order that the service shows for this one. Without it, the order's next
+-- request would carry the customer to that order once more (alike_orders.sql).
 create or replace function sync.blank_resolved_payload() returns trigger
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin

@@ -1,5 +1,5 @@
--- An empty text in place of a code or a name counted as one: a guest as a member, and a review without an order as one of the
--- order '' (review-columns.ts).
+-- An empty text in place of a code or a name counted as one: a guest counted as a member, and a review without an order
+-- as a review of the order '' (review-columns.ts).
 with changed as (
   update warehouse.reviews set code = nullif(code, ''), user_code = nullif(user_code, ''), user_name = nullif(user_name, ''),
     product_code = nullif(product_code, ''), review_type = nullif(review_type, ''), source = nullif(source, ''),

@@ -1,5 +1,5 @@
--- A row of sync.alerts is an issue that was posted. One process at a time posts (sync.alert_watch), so what is still to be
--- posted, and what has ended, need no columns.
+-- A row of sync.alerts is an issue that was posted. One process at a time posts (sync.alert_watch), so no columns are
+-- needed for what is still to be posted and what has ended.
 delete from sync.alerts where told_at is null;
 alter table sync.alerts drop column told_at, drop column cleared_at;
 alter table sync.alerts rename column raised_at to posted_at;

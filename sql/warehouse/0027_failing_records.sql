@@ -1,4 +1,5 @@
--- A record that fails has one dead letter, open or discarded: a discarded one that fails for another reason is opened again.
+-- A record that fails has one dead letter, open or discarded. If it fails for another reason, a discarded one is opened
+-- again.
 update sync.dead_letters d set is_discarded = false
 where is_discarded and exists (
   select from sync.dead_letters o

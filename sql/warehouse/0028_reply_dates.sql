@@ -1,14 +1,15 @@
--- The comments of reviews (0019_replies.sql). Dates have an offset such as +0900, too, and a space before it, as Ruby prints them.
+-- The comments of reviews (0019_replies.sql). A date may also have an offset such as +0900, with a space before it, as
+-- Ruby prints it.
 
--- The interface shows no field of a comment, so the usual names are looked for.
+-- The interface names no field of a comment, so the view tries the usual names.
 create or replace view warehouse.review_comments as
 select
   r.id as review_id,
   item.ordinality::integer as position,
   item.value ->> 'id' as id,
   item.value ->> 'user_code' as user_code,
-  -- A day, with its time or without, of a year of four digits. Without an offset it is in the service's zone. Whatever
-  -- else looks like a date, such as a time of day, counts as no date: an error would keep all comments out.
+  -- A day, with its time or without, of a year of four digits. Without an offset it is in the service's zone. Anything
+  -- else that looks like a date, such as a time of day, counts as no date: an error would keep all comments out.
   case
     when found.at ~ '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$' then found.at::timestamptz
     when found.at ~ '^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d)?$'

@@ -1,11 +1,11 @@
--- Whether the reviews of a day were all read. `status` shows the same by month, the calendar of its page by day. A period
--- counts as read in three cases:
+-- Whether the reviews of a day were all read. `status` shows the same by month, and the calendar of its page by day. A
+-- period counts as read in three cases:
 --
 -- 1. A coverage row of the created axis has it.
 -- 2. It lies between the start of the coverage of the updated axis that reaches to the cursor without a break, and the
 --    beginning of the last run: a review that was created since then was updated since then too.
--- 3. It lies behind the last review that an overview names, and before the capture of that overview. A review that appears
---    later than its date may lie there.
+-- 3. It lies after the last review that an overview names, and before the capture of that overview. A review that
+--    appears later than its date may lie there.
 --
 -- Open gaps of both axes are left out of 2 and 3.
 --
@@ -42,7 +42,7 @@ spans as (
   ) as known
 ),
 bounds as (
-  -- One review of the year 1 or 9999 must not make a row of each day between.
+  -- A review of the year 1 or 9999 must not make a row for each day between.
   select greatest(first_review_created_at, '2000-01-01T00:00:00Z') as first,
     least(last_review_created_at, now() + interval '1 day') as last
   from warehouse.review_overview

@@ -1,14 +1,14 @@
--- For each of these orders, the other orders that go before it, because a service may hold their codes for one (sync.code_key):
--- orders whose push has begun, or, among orders of which no push has begun, the first by its code. An order with an id gives way
--- to one with the same id only. An order that has left the shop without a sub-order at the service goes before none: the shop may
--- have corrected its code.
+-- For each of these orders, the other orders that go before it, because a service may hold their codes for one
+-- (sync.code_key). An order goes before another if its push has begun. If no push of either has begun, the first by its
+-- code goes before. An order with an id gives way only to an order with the same id. If an order has left the shop
+-- without a sub-order at the service, it goes before none: the shop may have corrected its code.
 -- $1 text[]: codes. Indexes: order_links_by_key, dead_letters_of_open_orders.
 with asked as (
   select a.code collate "C" as code, sync.code_key(a.code) as key, own.order_id, own.contact is not null as is_begun, d.other_code
   from unnest($1::text[]) as a (code)
   left join sync.order_links own on own.order_code = a.code
-  -- The service has shown another order for this one. A person may have discarded that dead letter. One look-up an order, also
-  -- before Postgres knows how many dead letters there are.
+  -- The code of another order that the service has shown for this one. A person may have discarded that dead letter.
+  -- One look-up an order, even before Postgres knows how many dead letters there are.
   left join lateral (
     select payload ->> 'other_code' as other_code from sync.dead_letters
     where order_code = a.code and kind = 'order' and (resolved_at is null or is_discarded) and payload ? 'other_code' limit 1
@@ -23,7 +23,7 @@ where l.order_code <> a.code and (l.order_id is not null or l.contact is not nul
 union all
 select a.code, b.code, null, null from asked a join asked b on b.key = a.key where b.code < a.code and not (a.is_begun or b.is_begun)
 union all
--- The shop may have no order of the code that the service has shown.
+-- The shop may have no order with the code that the service has shown.
 select a.code, coalesce(l.order_code, a.other_code), l.order_id, a.other_code
 from asked a left join sync.order_links l on sync.code_key(l.order_code) = sync.code_key(a.other_code)
 where sync.code_key(a.other_code) <> a.key

@@ -1,4 +1,4 @@
--- Records that a run begins, by the clock of the warehouse. A row that is there stays as it is.
+-- Records that a run begins, by the clock of the warehouse. An existing row stays as it is.
 -- $1 jsonb: the run, its rights and its systems, by the names of the type `Run`.
 insert into sync.runs (
   id, job, key, started_by, started_at, trigger, allow_removals, first_day, last_day, gaps, contact_max_age_days,

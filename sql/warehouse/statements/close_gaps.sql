@@ -1,5 +1,5 @@
--- Takes a span that was proven out of all gaps of its axis; what is left of a gap stays open.
--- $1 text: axis. $2, $3 timestamptz: start and end of what was proven.
+-- Takes a proven span out of all gaps of its axis; what is left of a gap stays open.
+-- $1 text: axis. $2, $3 timestamptz: start and end of the proven span.
 with hit as (
   delete from sync.open_gaps where axis = $1 and start_at < $3 and end_at > $2 returning *
 )

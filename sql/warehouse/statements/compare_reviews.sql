@@ -1,12 +1,12 @@
--- Compares reviews as the service shows them with those of the warehouse, field by field; not by what an upsert would
--- do, so that a fault of that one is found.
+-- Compares reviews as the service shows them with those of the warehouse, field by field. It does not compare what an
+-- upsert would do, so it also finds a fault of the upsert.
 -- $1 text: a JSON array of reviews.
 -- $2 text[]: fields that are not compared if these reviews lack them. Null: only fields that both have are compared.
 -- $3 timestamptz: when this comparison began, by the database's clock. A newer version that landed since is no
 --    difference. Null: every difference counts.
 -- Index: reviews_pkey. Gives a row for each review that differs: id, kind, and the fields that differ.
--- kind: missing; stale; reverted: the service shows an older version than the one that the warehouse holds, not marked
---   deleted.
+-- kind: missing; stale; reverted: the service shows an older version than the warehouse holds, and the review in the
+-- warehouse is not marked deleted.
 select
   (item.value ->> 'id')::bigint as id,
   case
@@ -16,7 +16,8 @@ select
   end as kind,
   case when kept.id is null then '{}'::text[] else differing.fields end as fields
 from jsonb_array_elements($1::text::jsonb) as item
--- A field of a wrong type is an error of the data: no landing could correct it. The columns as in land_reviews.sql.
+-- A field of a wrong type is an error of the data: no landing could correct it. The columns are those of
+-- land_reviews.sql.
 cross join lateral jsonb_to_record(item.value) as typed (id bigint /*@typed_columns*/)
 left join warehouse.reviews kept on kept.id = (item.value ->> 'id')::bigint
 cross join lateral (
@@ -30,14 +31,16 @@ cross join lateral (
   where (theirs.value is not null or key <> all ($2::text[]))
     and ($2::text[] is not null or ours.value is not null)
     and coalesce(theirs.value, 'null') <> coalesce(ours.value, 'null')
-    -- Zero is no rating, and an empty text no code or name.
+    -- Zero is no rating, and an empty text is no code or name.
     and not (theirs.value #>> '{}' = case key when 'score' then '0' else '' end and coalesce(ours.value, 'null') = 'null')
-    -- Null erases no number of comments (land_reviews.sql, 3), and says that there was no update.
+    -- A null comments_count does not erase the number (land_reviews.sql, 3). A null updated_at says that there was no
+    -- update.
     and (key not in ('comments_count', 'updated_at') or theirs.value <> 'null')
     -- A number may come as text.
     and theirs.value #>> '{}' is distinct from ours.value #>> '{}'
     and case
-      -- Links that the service may sign again in each response (docs/interface.md, "Limits") are no difference.
+      -- The service may sign links again in each response (docs/interface.md, "Limits"): a new signature is no
+      -- difference.
       when key in ('videos', 'video_urls') and jsonb_typeof(theirs.value) = 'array' and jsonb_typeof(ours.value) = 'array'
         then jsonb_array_length(theirs.value) <> jsonb_array_length(ours.value)
       when key = 'images'

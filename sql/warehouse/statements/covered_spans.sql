@@ -1,5 +1,6 @@
--- Spans that were read completely; spans that touch are joined.
--- $1 text: axis. $2 timestamptz: read since. $3 text: of this run. $4 text: of runs of this job. Null: any.
+-- Spans that were read completely. Spans that touch are joined.
+-- $1 text: axis. $2 timestamptz: only spans read since. $3 text: only spans of this run. $4 text: only spans of runs of
+-- this job. Null: any.
 select lower(span) as start_at, upper(span) as end_at
 from (
   select unnest(range_agg(tstzrange(start_at, end_at, '[)'))) as span

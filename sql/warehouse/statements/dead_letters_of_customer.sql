@@ -1,7 +1,7 @@
--- Dead letters that hold a record. isOwn: it belongs to the customer. The record of an order or a review is in the payload itself
--- or in its field `order` or `review`; a review that Postgres cannot hold as JSON is a text.
--- $1 text: user_code of the customer, which shops pad; null: unknown. $2 text[]: codes of orders. $3 text[]: reasons of dead letters
--- that were masked before.
+-- Dead letters that hold a record. isOwn: the record belongs to the customer. The payload is the record of an order or
+-- a review, or has it in its field `order` or `review`. A review that Postgres cannot hold as JSON is a text.
+-- $1 text: the customer's user_code, which shops pad; null: unknown. $2 text[]: codes of orders. $3 text[]: dead
+-- letters with these reasons are masked already, and left out.
 select id, kind, key, order_code as "orderCode", exists (
   select from unnest(array[payload, payload -> 'order', payload -> 'review']) as record
   where btrim(record ->> 'user_code', E' \t\r\n') = btrim($1::text, E' \t\r\n')

@@ -1,10 +1,10 @@
--- One page of the codes of orders to push although the shop did not change them, by code:
--- - a push has begun and was not recorded: its process has died, or is still at it;
--- - the last push failed, or is to be looked at once more, and its time has come;
--- - a line waited for a product that the service is known to have by now;
--- - the member grade has another id at the service than was last sent.
--- $1 timestamptz: what becomes due later is left to the next run. $2 boolean: also orders that failed before, and whose time
--- has not come yet. $3: the code after which the page begins. $4: codes of a page. Index: order_links_waiting.
+-- One page, by code, of the orders to push although the shop did not change them:
+-- - A push has begun and was not recorded: its process has died, or is still working on it.
+-- - The last push failed, or the order is to be looked at once more, and its time has come.
+-- - A line waited for a product whose id is known by now.
+-- - The member grade has another id at the service than the one that was sent last.
+-- $1 timestamptz: what becomes due later is left to the next run. $2 boolean: also orders that failed before $1 and are
+-- not due yet. $3: the page begins after this code. $4: codes of a page. Index: order_links_waiting.
 select code from (
   select order_code as code from sync.order_links where lease_owner is not null
   union

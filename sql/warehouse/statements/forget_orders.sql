@@ -1,5 +1,5 @@
--- Forgets orders that were deleted at the service: their links and open dead letters. A closed dead letter
--- keeps the deletion for `explain`, as long as closed ones are kept. Only for orders whose lease is still ours.
+-- Forgets orders that were deleted at the service: their links and open dead letters. A closed dead letter records the
+-- deletion for `explain`, for as long as closed ones are kept. Only for orders whose lease is still ours.
 -- $1: [{orderCode, token}]. Indexes: the primary keys, dead_letters_of_open_orders.
 with leased as (
   delete from sync.order_links

@@ -1,5 +1,5 @@
--- If the warehouse has no order and no review of the service, forgets how far the service was read, and its ids of products
--- and of the catalog.
+-- If the warehouse has no order and no review of the service, forgets how far the service was read, and the service's
+-- ids of products and of the catalog.
 with nothing as (
   update sync.settings set orders_cursor = null, reviews_cursor = null
   where not exists (select from sync.order_links where order_id is not null)

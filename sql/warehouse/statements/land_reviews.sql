@@ -1,30 +1,31 @@
 -- Lands one page of reviews, the response body as it came.
 -- $1 text: a JSON array of reviews (docs/interface.md, "Review"); may be empty.
--- $2 text[]: names of the fields that a review alone shows. Null: a list.
--- $3 timestamptz: a row that was written before this moment is replaced by any version (verify --repair). Null: none is.
--- $4 text[]: columns that keep their values, since the response does not show them. $5 text[]: fields that extra does not get.
+-- $2 text[]: names of the fields that only a review read by its id shows. Null: the page comes from a list.
+-- $3 timestamptz: any version replaces a row that was written before this moment (verify --repair). Null: no such rows.
+-- $4 text[]: columns that keep their values, because the response does not show them.
+-- $5 text[]: fields that are not put into extra.
 --
--- The columns but id come from src/warehouse/reviews/review-columns.ts, in the place of the comments that name them:
--- @columns: names. @typed_columns: names and types. @column_names: names as texts. @newest_values: values after this version.
--- @assignments: the same, also of extra. @landing_values, @kept_values: what of these values, and of those in the table, is
--- compared.
+-- All columns except id come from src/warehouse/reviews/review-columns.ts, in the place of the comments that name them:
+-- @columns: names. @typed_columns: names and types. @column_names: names as texts. @newest_values: values after this
+-- version. @assignments: the assignments of an update, also of extra. @landing_values, @kept_values: the parts of the
+-- landing values, and of those in the table, that are compared.
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
--- 3. A list does not show comments, and a review alone may lack fields (docs/interface.md, "Review"): what that kind of
---    response does not show, it does not erase. If the service uses an id again, for another review, the old comments stay
+-- 3. A list does not show comments, and a review alone may lack fields (docs/interface.md, "Review"). Such a response
+--    does not erase what it does not show. If the service uses an id again, for another review, the old comments stay
 --    until that review is read by its id (6).
--- 4. Two versions of one review on a page are an error, as bad data are: the page is then landed row by row.
--- 5. A review that is written is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
+-- 4. Two versions of one review on a page are an error, like bad data: the page is then landed row by row.
+-- 5. A written review is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
 -- 6. A review whose number of comments has moved is to be read by its id (0019_replies.sql).
 -- Index: reviews_pkey. Gives one row: how many reviews were inserted, and how many updated.
 --
--- Planning takes half as long as landing. Postgres keeps the plan of a named statement only while it looks no dearer than
--- a new one. So it has no subquery per row.
+-- Planning takes half as long as landing. Postgres keeps the plan of a named statement only while the plan looks no
+-- dearer than a new one. So the statement has no subquery per row.
 with items as materialized (
   select value, (value ->> 'id')::bigint as id from jsonb_array_elements($1::text::jsonb)
 ),
--- Locked, so that no other page changes the rows between here and `written`.
+-- Locked: no other page changes the rows between here and `written`.
 earlier as materialized (
   select * from warehouse.reviews
   where id = any (array(select id from items))
@@ -42,9 +43,9 @@ written as (
   from items as item
   cross join lateral jsonb_to_record(item.value) as r (id bigint /*@typed_columns*/)
   left join earlier as old on old.id = item.id
-  -- Reads `earlier` before the first row is written.
+  -- Makes Postgres read `earlier` before it writes the first row.
   where (select count(*) from earlier) >= 0
-  -- So that two pages with the same reviews do not lock each other out.
+  -- This order keeps two pages with the same reviews from locking each other out.
   order by r.id
   on conflict (id) do update set /*@assignments*/ deleted_at = null, synced_at = now()
   where kept.deleted_at is not null
@@ -54,7 +55,7 @@ written as (
     )
   returning id, created_at, product_id, order_code, score, comments_count, (xmax = 0) as inserted
 ),
--- An edit that changes no count of deliveries, such as likes, leaves the order out.
+-- If an edit changes no count of deliveries, as likes do not, the order is not touched.
 changed as (
   select written.*, (earlier.created_at, earlier.product_id, earlier.order_code, earlier.score, earlier.deleted_at)
     is distinct from (written.created_at, written.product_id, written.order_code, written.score, null) as moves_deliveries
@@ -67,8 +68,8 @@ touched as (
   select 'review', earlier.created_at, earlier.product_id, case when moves_deliveries then earlier.order_code end
   from earlier join changed using (id)
 ),
--- Only a list has the number of comments. A review that was deleted, or whose id stands for another review, may have other
--- comments, whatever their number.
+-- Only a list has the number of comments. If a review was deleted, or its id stands for another review, it may have
+-- other comments although their number is the same.
 commented as (
   insert into sync.comments_due as due (review_id, moved_at)
   select written.id, now() from written left join earlier using (id)
@@ -78,8 +79,8 @@ commented as (
   )
   on conflict (review_id) do update set moves = due.moves + 1, moved_at = excluded.moved_at
 ),
--- What lands is neither a dead letter, open or discarded, nor suspected gone any more. There are hardly ever any; the
--- arrays are only made when there is a row to compare with, which is why no index may be used.
+-- A review that lands closes its dead letter, open or discarded, and is no longer suspected gone. There are hardly ever
+-- any. No index may be used: then Postgres makes the arrays only when there is a row to compare with.
 healed as (
   update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
   where kind = 'review' and (resolved_at is null or is_discarded)

@@ -1,8 +1,8 @@
 -- Learns which service product stands for which of the shop's codes.
 -- $1 text: a JSON array of objects with product_id and product_code, each code once.
--- A product that was registered again has two ids under one code. The higher id is the newer one, and counts: the reviews
+-- A product that was registered again has two ids under one code. The higher id is the newer one, and counts: reviews
 -- are not read in the order of the registrations.
--- Pairs that are known are not touched, so that learners do not wait for each other; the order keeps two from locking
+-- Known pairs are not touched, so that learners do not wait for each other. The order keeps two learners from locking
 -- each other out.
 with given as (
   select r.product_code, r.product_id, k.product_id as id_before
@@ -16,7 +16,8 @@ learned as (
   on conflict (product_code) do update set product_id = excluded.product_id, linked_at = now()
   where known.product_id < excluded.product_id
 )
--- bi.sub_orders shows the code of each product: the months of its sub-orders changed. Index: sub_order_links_by_product.
+-- bi.sub_orders shows the code of each product, so the months of its sub-orders changed. Index:
+-- sub_order_links_by_product.
 insert into sync.touches (record, dated_at)
 select 'order', min(o.ordered_at)
 from sync.sub_order_links s

@@ -1,4 +1,4 @@
--- Marks reviews deleted, touches what counts them, suspects them no longer, and asks for their comments no more.
+-- Marks reviews as deleted and touches what counts them. They are no longer suspected gone, and their comments no longer due.
 -- $1 bigint[]: reviews. $2 timestamptz: when the service said that they are gone.
 with marked as (
   update warehouse.reviews set deleted_at = $2 where id = any($1::bigint[]) and deleted_at is null

@@ -1,4 +1,4 @@
--- $1 bigint[]: brands that a webhook names. Gives those of the last seven days, at most 100.
+-- $1 bigint[]: brands that a webhook names. Returns the brands named in the last seven days, at most 100.
 with noted as (
   update sync.settings set webhook_brands = (
     select coalesce(jsonb_object_agg(brand, at), '{}') from (

@@ -1,4 +1,4 @@
--- Notes reviews to read again; of a changed product its newest one.
+-- Notes reviews to read again. For a changed product, it notes the product's newest review.
 -- $1 bigint[]: reviews that changed. $2 bigint[]: products that changed. Index: reviews_by_product.
 insert into sync.changed_reviews as kept (review_id)
 select id from unnest($1::bigint[]) as id

@@ -1,5 +1,5 @@
--- Adds what a process has seen of fields. $1: [{record, field, kind, n}], field '' for the records themselves. At most
--- 2,000 rows are kept of a kind of record. Returns the fields of reviews whose end was accepted.
+-- Adds what a process has seen of fields. $1: [{record, field, kind, n}]; the records themselves have the field ''.
+-- Each kind of record keeps at most 2,000 rows. Returns the fields of reviews that a person accepted as gone.
 with given as (
   select record, field, kind, n from jsonb_to_recordset($1::jsonb) as g (record text, field text, kind text, n bigint)
 ),

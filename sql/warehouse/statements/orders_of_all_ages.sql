@@ -1,5 +1,5 @@
--- Orders that the service accepted and that are not known to be gone: the three oldest, the three newest, and six at even
--- distances of time between. Index: order_links_by_creation.
+-- Orders that the service accepted and that are not known to be gone: the three oldest, the three newest, and six
+-- evenly spaced in time between them. Index: order_links_by_creation.
 with pushed as not materialized (
   select order_code as code, ordered_at as "orderedAt" from sync.order_links
   where order_id is not null and absent_since is null and ordered_at is not null

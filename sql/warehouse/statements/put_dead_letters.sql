@@ -1,7 +1,7 @@
--- Stores records that could not be synced. Gives the number of these dead letters that are open.
+-- Stores records that could not be synced. Returns how many of these dead letters are open.
 -- $1: [{kind, key, orderCode, reason, payload}], each key once. Index: dead_letters_one_failing_a_record.
--- What a person has discarded stays closed while the reason is the same. In the order of their keys, so that two processes
--- with the same records do not lock each other out.
+-- A dead letter that a person has discarded stays closed while the reason is the same. Rows are written in the order of
+-- their keys, so that two processes with the same records do not lock each other out.
 with put as (
   insert into sync.dead_letters as d (kind, key, order_code, reason, payload)
   select kind, key, "orderCode", reason, coalesce(payload, 'null')

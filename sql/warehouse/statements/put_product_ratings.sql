@@ -1,5 +1,5 @@
--- $1 text: a JSON array of the summaries. A new product gets a row only while fewer than a million have one: webhooks must
--- not fill the disk.
+-- $1 text: a JSON array of the summaries. A new product gets a row only while fewer than a million products have one,
+-- so that webhooks do not fill the disk.
 insert into warehouse.product_ratings as kept
   (product_id, product_code, reviews_count, score, meta_reviews_count, meta_score, received_at)
 select id, code, "reviewsCount", score, "metaReviewsCount", "metaScore",

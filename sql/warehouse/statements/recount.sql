@@ -1,7 +1,7 @@
--- Counts the touched keys again from the reviews and orders, in one transaction of isolation level repeatable read: all
--- statements see the touches of one moment and, because they are committed together, the rows that were touched.
--- A line that ends with `-- touched` is a filter. Without these lines, and with those behind `-- all:`, every key is
--- counted again (src/warehouse/bi/recount.ts).
+-- Counts the touched keys again from the reviews and orders, in one transaction of isolation level repeatable read. All
+-- statements see the touches of one moment, and the touched rows, which are committed together with them. A line that
+-- ends with `-- touched` is a filter. Without these lines, and with those behind `-- all:`, every key is counted again
+-- (src/warehouse/bi/recount.ts).
 --
 -- 1. Derive the keys: days of reviews, days of deliveries, and products with months, as they were and as they are.
 -- 2. Count reviews by day, and by product and month.
@@ -10,16 +10,16 @@
 -- 5. Forget the touches.
 set local work_mem = '128MB';
 set local jit = off;
--- Key by key, by index. The planner does not know the bounds of the keys and expects so many rows of each that it would
--- read whole tables.
+-- Counts key by key, by index. The planner does not know the bounds of the keys. It expects so many rows of each key
+-- that it would read whole tables.
 set local enable_seqscan = off; -- touched
 set local enable_hashjoin = off; -- touched
 set local enable_mergejoin = off; -- touched
 -- all: delete from sync.touches;
 analyze sync.touches;
 
--- 1. Local time does not always rise when clocks are set back: the bounds `first` and `last`, which an index serves, are
--- three hours wider than the day or month, and the day or month itself is compared too.
+-- 1. Local time does not always rise when clocks are set back. So the bounds `first` and `last`, which an index serves,
+--    are three hours wider than the day or month, and the day or month itself is compared too.
 create temporary table touched_orders on commit drop as
 select order_code, bool_or(record = 'order') as is_changed from sync.touches where order_code is not null group by order_code;
 analyze touched_orders;

@@ -1,7 +1,8 @@
 -- The sessions that hold locks which review-sync needs, with a description; three at most.
--- $1 integer: for which statements of review-sync have waited for so many seconds, the one that blocks most first. Null: those
--- with an open transaction on tables of ours, the oldest first.
--- State and start of another user's session are null for those who may not see them.
+-- $1 integer: sessions for which statements of review-sync have waited for so many seconds, the one that blocks most
+-- first.
+-- Null: sessions with an open transaction on tables of ours, the oldest first.
+-- A user without the right to see other users' sessions gets null for their state and start.
 with waiting as (
   select pid, pg_blocking_pids(pid) as blockers from pg_stat_activity
   where application_name in ('review-sync', 'review-sync queue') and datname = current_database() and wait_event_type = 'Lock'

@@ -1,5 +1,5 @@
--- Takes over the dates of creation that differ by a second or more from the pushed ones, and touches the months of both
--- dates: `export parquet` has the sub-orders of each month in a file. Returns their codes.
+-- Takes over each date of creation that differs by a second or more from the pushed one. Touches the months of both
+-- dates: `export parquet` has the sub-orders of each month in a file. Returns the codes of these orders.
 -- $1: [{code, at}].
 with moved as (
   update sync.order_links l set ordered_at = g.at

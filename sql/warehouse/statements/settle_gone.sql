@@ -1,4 +1,5 @@
--- Nothing is left to do for these orders, unless a process is pushing them. A dead letter with `kept` stays.
+-- Records that nothing is left to do for these orders. While a process pushes an order, its link stays as it is. A dead
+-- letter with `kept` stays open.
 -- $1 text[]: codes of orders.
 with settled as (
   update sync.order_links set fingerprint = null, user_grade_code = null, user_grade_id = null, due_at = null,

@@ -1,5 +1,5 @@
--- The start of the oldest run of a key that began after its newest complete one, and after the last that read dates in another
--- zone than its newest one: spans that were read in another zone are hours off.
+-- The start of the oldest run of a key that began after two others: the newest complete run of the key, and its last
+-- run that read dates in another zone than its newest run. Spans that were read in another zone are hours off.
 -- $1 text: key. $2 timestamptz: older runs are not continued. Index: runs_by_key.
 select min(started_at) as since
 from sync.runs

@@ -1,9 +1,10 @@
 -- Writes orders whose lease is still ours, each as a whole, with the links of its lines.
--- $1: one object an order, with the columns of `given`; lines: [{lineCode, subOrderId, content, isOurs, idsBefore, linkedAt}] that are
--- new or have changed, lineCodes: those of all lines that stay. Without both, only the lease is renewed.
--- $2 bigint: requests are sent next, and the lease is renewed for so many milliseconds. Null: the push is recorded: what was sent,
--- and lines that wait for a product id; dead letters that are not among the new ones are closed; the lease is given back. An order
--- that was made due after its lease, whose due_at was dueAt, stays due.
+-- $1: one object an order, with the columns of `given`.
+-- - lines: [{lineCode, subOrderId, content, isOurs, idsBefore, linkedAt}], the lines that are new or have changed.
+-- - lineCodes: the codes of all lines that stay. Without both, only the lease is renewed.
+-- $2 bigint: requests are sent next, and the lease is renewed for so many milliseconds. Null: the push is recorded:
+-- what was sent, and lines that wait for a product id. Dead letters that are not among the new ones are closed. The
+-- lease is given back. If due_at is no longer dueAt, the order was made due after its lease, and stays due.
 -- Indexes: the primary keys, dead_letters_of_open_orders.
 with given as materialized (
   select * from jsonb_to_recordset($1::jsonb) as g (
@@ -15,7 +16,8 @@ with given as materialized (
 leased as materialized (
   select l.order_code, g.*
   from sync.order_links l join given g on l.order_code = g."orderCode" and l.lease_owner = g.token
-  -- By index: Postgres expects 100 rows of `given`, and would read all orders if there are fewer than 20,000.
+  -- Makes Postgres use the index. It expects 100 rows of `given`, and would read all orders if there are fewer than
+  -- 20,000.
   where l.order_code = any (array(select "orderCode" from given))
   order by l.order_code
   for update of l
@@ -52,7 +54,8 @@ written_links as (
     ids_before = excluded.ids_before, product_id = excluded.product_id, status = excluded.status,
     delivered_at = excluded.delivered_at, linked_at = excluded.linked_at
 ),
--- The order as it was, for the counts behind bi (0005_counts.sql). Only the holder of its lease writes it and its lines.
+-- The order as it was, for the counts behind bi (0005_counts.sql). Only the holder of an order's lease writes the order
+-- and its lines.
 touched as (
   insert into sync.touches (record, order_code, dated_at, product_id, delivered_at)
   select 'order', l.order_code, l.ordered_at, s.product_id, s.delivered_at
