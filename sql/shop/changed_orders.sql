@@ -1,4 +1,4 @@
--- Which orders changed since a moment. Any number of rows an order, from as many tables as it takes.
+-- Which orders changed since a moment. An order may have any number of rows, from as many tables as needed.
 --
 -- This file belongs to you, see orders.sql. It is optional, and it is what makes a run cheap: the cost of a run then
 -- follows what changed, not the size of the shop. Delete it if no table of yours has a date of change with an index:
@@ -13,9 +13,9 @@
 --     create index on shop.shipments (modified_at);
 --
 -- Add a branch for each table whose rows change what orders.sql or order_lines.sql show: refunds, cancellations, status
--- history. A change that no branch shows is found by `sync reconcile` within a day, as long as the order is younger
--- than ORDER_RESCAN_DAYS. Write codes as orders.sql does: a new order in another case waits for that too. Rows with a null
--- code or date are left out.
+-- history. If no branch shows a change, `sync reconcile` finds it within a day, as long as the order is younger than
+-- ORDER_RESCAN_DAYS. Write codes as orders.sql does: a new order whose code is in another case waits for `sync
+-- reconcile` too. Rows with a null code or date are left out.
 select
   -- * The order, as orders.sql calls it.
   o.order_no::text as code,

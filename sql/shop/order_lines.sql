@@ -40,7 +40,7 @@ select
   end as status,
 
   -- When the parcel left, and when it arrived. Null: not yet. The service asks for a review some days after
-  -- delivered_at. A customer takes along what is bought in a shop on the street. For dates without zone see orders.sql.
+  -- delivered_at. Customers take along what they buy in a shop on the street. For dates without zone see orders.sql.
   coalesce(s.shipped_at, case when o.store_no is not null then o.ordered_at end) as delivery_started_at,
   coalesce(s.delivered_at, case when o.store_no is not null then o.ordered_at end) as delivered_at,
 

@@ -38,12 +38,12 @@ select
   o.buyer_name::text as user_name,
 
   -- The addresses at which the service asks for a review: it sends messages once the order is delivered. Null: no
-  -- message is sent, and a value that was sent before is cleared. Orders older than ORDER_CONTACT_MAX_AGE_DAYS are sent without both.
+  -- message is sent, and a value that was sent before is cleared. Orders older than ORDER_CONTACT_MAX_AGE_DAYS are sent
+  -- without both.
   o.buyer_mobile::text as user_phone,
   o.buyer_email::text as user_email,
 
-  -- A code of user_grades.sql. Null: no grade. A grade that user_grades.sql does not have yet is sent as soon as it
-  -- has.
+  -- A code of user_grades.sql. Null: no grade. A grade that is not in user_grades.sql yet is sent as soon as it is.
   m.grade_code::text as user_grade_code,
 
   -- The name of the shop on the street, for an order made there. Null: an online order.

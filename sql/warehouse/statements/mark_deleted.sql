@@ -1,4 +1,5 @@
--- Marks reviews as deleted and touches what counts them. They are no longer suspected gone, and their comments no longer due.
+-- Marks reviews as deleted and touches what counts them. They are no longer suspected gone, and their comments are no
+-- longer due.
 -- $1 bigint[]: reviews. $2 timestamptz: when the service said that they are gone.
 with marked as (
   update warehouse.reviews set deleted_at = $2 where id = any($1::bigint[]) and deleted_at is null

@@ -1,4 +1,4 @@
--- Magento 2: the categories below the root categories. In Adobe Commerce, write row_id for entity_id in the two last
+-- Magento 2: the categories below the root categories. In Adobe Commerce, write row_id for entity_id in the last two
 -- joins.
 select
   c.entity_id as code,

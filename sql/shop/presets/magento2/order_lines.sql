@@ -4,8 +4,8 @@ select
   o.increment_id as order_code,
   i.item_id as line_code,
 
-  -- The SKU of the product page: that of the configurable product, not of the size that was bought. A product that was
-  -- deleted since has none any more: then the SKU of the line. For the id, select i.product_id.
+  -- The SKU of the product page: that of the configurable product, not of the size that was bought. If the product was
+  -- deleted since, the SKU of the line. For the id, select i.product_id.
   coalesce((select max(p.sku) from catalog_product_entity p where p.entity_id = i.product_id), i.sku) as product_code,
 
   -- All pieces, after coupons, with tax, in the base currency. Refunds change total_price of the order, not the price
@@ -32,8 +32,8 @@ select
     limit 1
   ) as delivery_started_at,
 
-  -- delivered_at: Magento does not know when a parcel arrives, and the service asks for a review some days after that. See
-  -- README.md for a column that counts three days for the way.
+  -- delivered_at: Magento does not know when a parcel arrives, and the service asks for a review some days after that.
+  -- README.md has a column that counts three days for the way.
 
   -- The number of the first parcel with this line that has one.
   (

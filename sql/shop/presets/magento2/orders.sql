@@ -14,7 +14,7 @@ select
   o.customer_id as user_code,
   nullif(trim(concat_ws(' ', coalesce(o.customer_firstname, b.firstname), coalesce(o.customer_lastname, b.lastname))), '')
     as user_name,
-  -- No message to a customer who was deleted: then the order has no customer any more, and is no guest's.
+  -- A customer who was deleted gets no message: the order has no customer any more, and is not a guest's.
   case when o.customer_id is not null or o.customer_is_guest = 1 then b.telephone end as user_phone,
   case when o.customer_id is not null or o.customer_is_guest = 1 then o.customer_email end as user_email,
 

@@ -1,18 +1,18 @@
 -- OpenCart 4: one row for each product line. The tables that are summed up in brackets have no index on their order:
--- each is read as a whole for 500 orders. README.md says which indexes help. The numbers of the states are those of a
--- new shop:
+-- each is read as a whole for 500 orders. README.md says which indexes help. A new shop has these numbers of the
+-- states. To see those of yours:
 --   select order_status_id, name from oc_order_status; select return_status_id, name from oc_return_status
 select
   l.order_id as order_code,
 
-  -- Saving an order in the back office deletes its lines and writes new ones with new ids. So a line is named after its
-  -- product, its options, and a running number for the case that both come twice.
+  -- Saving an order in the back office deletes its lines and writes new ones with new ids. So the code of a line is its
+  -- product, its options, and a running number in case both come twice.
   concat(
     l.product_id, '-', coalesce(left(md5(c.all_options), 8), '0'), '-',
     row_number() over (partition by l.order_id, l.product_id, c.all_options order by l.order_product_id)
   ) as line_code,
 
-  -- The id of the product, for a variant that of its main product. For the model, select l.model.
+  -- The id of the product; for a variant, the id of its main product. For the model, select l.model.
   case when l.master_id > 0 then l.master_id else l.product_id end as product_code,
 
   -- All pieces with tax, before coupons. The tax is that of one piece.
@@ -37,9 +37,10 @@ select
     )
   end as status,
 
-  -- When the order first got the state Shipped, and Complete, as long as it has it. A comment on an order repeats its state.
+  -- The dates on which the order first got the state Shipped, and Complete, as long as it has that state. A comment on
+  -- an order repeats its state.
   h.shipped_at as delivery_started_at,
-  -- Pieces that all came back have no date: the service asks for reviews of what was delivered.
+  -- If all pieces came back, there is no date: the service asks for reviews of what was delivered.
   case
     when o.order_status_id = 5
       and coalesce(r.taken_back, 0) < sum(l.quantity) over (partition by l.order_id, l.product_id) then h.completed_at

@@ -32,8 +32,8 @@ select
     where h.id_order = l.id_order
   ) as delivery_started_at,
 
-  -- When the order got the state Delivered, as long as it has it. A line that was refunded as a whole, perhaps before anything
-  -- left, has none: the service asks for reviews of what was delivered.
+  -- When the order got the state Delivered, as long as it has it. A line that was refunded as a whole, perhaps before
+  -- anything left, has no date: the service asks for reviews of what was delivered.
   case
     when o.current_state = 5 and l.product_quantity_refunded + l.product_quantity_return < l.product_quantity then (
       select max(h.date_add)

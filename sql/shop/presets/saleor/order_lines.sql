@@ -31,7 +31,7 @@ cross join lateral (
     sum(fl.quantity) filter (where f.status in ('returned', 'refunded', 'refunded_and_returned', 'replaced')) as undone,
     sum(fl.quantity) filter (where f.status = 'waiting_for_approval') as to_approve,
     min(f.created_at) filter (where f.status = 'fulfilled') as shipped_at,
-    -- Once all pieces have left or were taken back: when the last one left of those that were not.
+    -- If all pieces have left or were taken back: the date on which the last piece left that was not taken back.
     case
       when sum(fl.quantity) filter (
         where f.status in ('fulfilled', 'returned', 'refunded', 'refunded_and_returned', 'replaced')

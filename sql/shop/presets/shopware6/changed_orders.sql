@@ -1,6 +1,6 @@
 -- Shopware 6. None of these dates has an index: README.md says which ones help. Without them each branch reads its
--- table once. updated_at is null until a row is changed for the first time. A change of state writes neither the order
--- nor, in its own table, more than the state: the history has every one.
+-- table once. updated_at is null until a row is changed for the first time. A change of state does not write the order,
+-- and writes only the state into the table that has it: the history has every change.
 select o.order_number as code, o.created_at as changed_at
 from `order` o
 where o.created_at >= :since and o.version_id = 0x0FA91CE3E96A4BC2BE4BD9CE752C3425

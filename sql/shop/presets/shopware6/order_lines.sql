@@ -3,11 +3,12 @@ select
   o.order_number as order_code,
   lower(hex(l.id)) as line_code,
 
-  -- The number of the product; a variant has the reviews of its main product. If the product was deleted since, it
-  -- is the number that the line noted.
+  -- The number of the product; a variant has the reviews of its main product. If the product was deleted since, the
+  -- number that the line noted.
   coalesce(main.product_number, p.product_number, json_value(l.payload, '$.productNumber')) as product_code,
 
-  -- All pieces with tax, in the default currency. The lines of an order with net prices hold their tax apart.
+  -- All pieces with tax, in the default currency. If the order has net prices, the tax of a line is a number of its
+  -- own.
   round((
     cast(l.total_price as decimal(20, 4)) + case
       when o.tax_status = 'net' then coalesce(
@@ -36,8 +37,8 @@ select
     where h.referenced_id = d.id and h.referenced_version_id = d.version_id and h.entity_name = 'order_delivery'
   ) as delivery_started_at,
 
-  -- Shopware does not know when a parcel arrives. An order in the state Done counts as delivered (README.md), unless its
-  -- parcel came back or never left.
+  -- Shopware does not know when a parcel arrives. An order in the state Done counts as delivered (README.md), unless
+  -- its parcel came back or never left.
   case
     when order_state.technical_name = 'completed'
       and coalesce(delivery_state.technical_name, '') not in ('cancelled', 'returned') then (

@@ -44,7 +44,7 @@ cross join lateral (
       select from spree_return_items ri where ri.inventory_unit_id = i.id and ri.reception_status = 'awaiting'
     )) as awaited,
     min(c.shipped_at) as shipped_at,
-    -- Once all pieces that were not cancelled have left: when the last one left of those that did not come back.
+    -- If all pieces that were not cancelled have left: the date on which the last piece left that did not come back.
     case
       when bool_and(i.state in ('shipped', 'returned', 'canceled')) then max(c.shipped_at) filter (where i.state = 'shipped')
     end as last_shipped_at,

@@ -32,7 +32,7 @@ from spree_line_items l
 join spree_orders o on o.id = l.order_id
 join spree_variants v on v.id = l.variant_id
 cross join lateral (
-  -- The pieces of the line by state and shipment: one row has a quantity.
+  -- The pieces of the line by state and shipment: one row is a quantity of pieces.
   select
     sum(i.quantity) as pieces,
     sum(i.quantity) filter (where i.state = 'returned') as returned,
@@ -42,7 +42,8 @@ cross join lateral (
       select from spree_return_items ri where ri.inventory_unit_id = i.id and ri.reception_status = 'awaiting'
     )) as awaited,
     min(sh.shipped_at) as shipped_at,
-    -- Once all pieces have left, but those of a cancelled shipment: when the last one left of those that did not come back.
+    -- If all pieces have left, except those of a cancelled shipment: the date on which the last piece left that did not
+    -- come back.
     case
       when bool_and(i.state in ('shipped', 'returned') or sh.state is not distinct from 'canceled')
         then max(sh.shipped_at) filter (where i.state = 'shipped')

@@ -68,7 +68,7 @@ from (
       join fulfillment f on f.id = fl.fulfillmentId
       where fl.orderLineId = l.id and fl.discriminator = 'FulfillmentLine' and f.state in ('Created', 'Pending')
     ) as pending,
-    -- When a parcel left and arrived is in the order's history only.
+    -- Only the order's history has when a parcel left and arrived.
     (
       select min(e.createdAt)
       from order_line_reference fl

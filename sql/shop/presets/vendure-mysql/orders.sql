@@ -27,8 +27,8 @@ from (
       join refund ref on ref.paymentId = pay.id
       where pay.orderId = o.id and ref.state = 'Settled'
     ) as refunded,
-    -- The login, which with Vendure's own login is the e-mail address: README.md. Null for guests, and for a customer who
-    -- was deleted. For the number instead, write u.id for u.identifier.
+    -- The login, which with Vendure's own login is the e-mail address: README.md. Null for guests, and for a customer
+    -- who was deleted. For the number instead, write u.id for u.identifier.
     case when c.deletedAt is null then u.identifier end as user_code,
     nullif(trim(concat(c.firstName, ' ', c.lastName)), '') as user_name,
     -- No message to a customer who was deleted.

@@ -57,7 +57,7 @@ cross join lateral (
     coalesce((select sum((x ->> 'taxRate')::numeric) from jsonb_array_elements(l."taxLines"::jsonb) x), 0) as tax_rate
 ) a
 cross join lateral (
-  -- The parcels of the line. When each of them left and arrived is in the order's history only.
+  -- The parcels of the line. Only the order's history has when each of them left and arrived.
   select
     sum(fl.quantity) filter (where f.state in ('Shipped', 'Delivered')) as left_us,
     sum(fl.quantity) filter (where f.state = 'Delivered') as arrived,

@@ -51,8 +51,8 @@ select
       where m.post_id = o.ID and m.meta_key = '_date_completed' and m.meta_value > 0
     )
   end as delivery_started_at,
-  -- A line that was refunded as a whole, perhaps before anything left, has no date: the service asks for reviews of what
-  -- was delivered.
+  -- A line that was refunded as a whole, perhaps before anything left, has no date: the service asks for reviews of
+  -- what was delivered.
   case
     when o.post_status = 'wc-completed' and (
       select coalesce(sum(cast(piece.meta_value as decimal(26, 8))), 0)

@@ -44,8 +44,8 @@ select
 
   -- WooCommerce knows no parcels. A completed order counts as delivered: see README.md.
   case when o.status = 'wc-completed' then d.date_completed_gmt end as delivery_started_at,
-  -- A line that was refunded as a whole, perhaps before anything left, has no date: the service asks for reviews of what
-  -- was delivered.
+  -- A line that was refunded as a whole, perhaps before anything left, has no date: the service asks for reviews of
+  -- what was delivered.
   case
     when o.status = 'wc-completed' and (
       select coalesce(sum(cast(piece.meta_value as decimal(26, 8))), 0)

@@ -1,5 +1,5 @@
--- Youngcart 5 has no date of change. These are the moments that it notes: the order, the payment, the parcel. All else,
--- above all a change of the state, is found by `sync reconcile`: README.md says how to run it more often.
+-- Youngcart 5 has no date of change. It notes these moments: the order, the payment, the parcel. `sync reconcile` finds
+-- all else, above all a change of the state: README.md says how to run it more often.
 select o.od_id as code, o.od_time as changed_at
 from g5_shop_order o
 where o.od_time >= :since

@@ -24,8 +24,8 @@ select
   -- The order has one parcel. A date that is not set is 0000-00-00, which counts as empty.
   case when l.ct_status in ('배송', '완료', '반품') then o.od_invoice_time end as delivery_started_at,
 
-  -- The form of an order notes each change of a line as "status|who|when|address"; the list of orders and a payment
-  -- service do not, and then no date of arrival is known. See README.md.
+  -- The form of an order notes each change of a line as "status|who|when|address". The list of orders and a payment
+  -- service do not: then no date of arrival is known. See README.md.
   case
     when l.ct_status = '완료' and locate('완료|', l.ct_history) > 0 then cast(
       substring_index(substring_index(substring_index(l.ct_history, '완료|', -1), '|', 2), '|', -1) as datetime)
