@@ -8,8 +8,8 @@ import { ReviewSyncError } from '../../src/base/errors.ts';
 import { runProgram } from '../../src/cli/program.ts';
 
 /**
- * How long a test waits for what usually takes a moment, in milliseconds: 20 s, longer in proportion where more
- * processes wait for the machine than it has cores. A limit finds what hangs; how fast the machine is must not decide.
+ * How long a test waits for what usually takes a moment, in milliseconds: 20 s, and longer in proportion if more
+ * processes wait for the machine than it has cores. A limit finds what hangs; the speed of the machine must not decide.
  */
 export function patienceMs(seconds = 20): number {
   return seconds * 1000 * Math.max(1, (loadavg()[0] ?? 0) / availableParallelism());
@@ -53,14 +53,14 @@ const endWithParent = `data:text/javascript,${encodeURIComponent(
    setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000).unref();`,
 )}`;
 
-/** Registers what is to happen at the end of the test. Outside of a test, as in a hook of a file, nothing happens. */
+/** Registers what happens at the end of the test. Outside of a test, as in a hook of a file, does nothing. */
 export function inTest(register: () => void): void {
   try {
     register();
   } catch {}
 }
 
-/** A test that fails shows what its process said last: most that hang have said why. */
+/** A failing test shows what its process said last: a process that hangs has usually said why. */
 const showWhenFailed = (command: string, stderr: () => string) =>
   inTest(() =>
     onTestFailed(() => {
@@ -79,7 +79,7 @@ async function untilSaid(text: string, saidSoFar: () => string, ended: Promise<C
     throw new Error(`did not say ${JSON.stringify(text)}, but:\n${saidSoFar()}`);
 }
 
-/** Starts the real command line with plain node, in nothing but the environment given. */
+/** Starts the real command line with plain node. It has only the environment given. */
 export function startCli(args: readonly string[], environment: Record<string, string>, cwd?: string): RunningCli {
   const child = spawn(process.execPath, ['--import', endWithParent, main, ...args], {
     env: { PATH: process.env.PATH ?? '', ...environment },
@@ -116,13 +116,13 @@ export const runProcess = (...command: Parameters<typeof startCli>): Promise<Cli
 
 /**
  * Runs a command to its end in the process of the test: the same arguments, environment, output and exit status,
- * without the half second of processor time that a start of Node costs. Where the process itself matters, because it is
+ * without the half second of processor time that a start of Node costs. If the process itself matters, because it is
  * killed, runs beside another one or reads its own environment, use `startCli` or `runProcess`.
  */
 export const runCli = (args: readonly string[], environment: Record<string, string>): Promise<CliEnd> =>
   begin(args, environment).ended;
 
-/** The same in this working directory, but for its .env, which a real process would read. */
+/** The same in this working directory, without its .env, which a real process would read. */
 export async function runCliIn(
   folder: string,
   args: readonly string[],

@@ -8,7 +8,7 @@ import { inject } from 'vitest';
  */
 export type Template = 'empty' | 'migrated' | 'shop' | 'service';
 
-/** Connections of this process to the server of all tests, kept: a new one costs ten times as much as a statement. */
+/** Keeps connections of this process to the server of all tests: a new one costs ten times as much as a statement. */
 const pools = new Map<string, pg.Pool>();
 
 /** A database of its own for the calling test. */
@@ -28,16 +28,16 @@ export async function createDatabase(template: Template = 'empty'): Promise<stri
 const created = new Set<string>();
 
 /**
- * Drops the databases of a file when all its tests have ended: a thousand would take 9 GB of memory. Not at the end of
- * each test: Vitest cannot tell whose end it is where tests of a file run at the same time. One that somebody is still
- * connected to stays.
+ * Drops the databases of a file when all its tests have ended: a thousand databases would take 9 GB of memory. It
+ * cannot drop them at the end of each test: if tests of a file run at the same time, Vitest cannot tell whose end it
+ * is. A database that somebody is still connected to stays.
  */
 export async function dropDatabases(): Promise<void> {
   const admin = inject('postgresUrl');
   for (const url of created) {
     await forgetDatabase(url);
     const name = new URL(url).pathname.slice(1);
-    // What cannot be dropped goes with the server.
+    // A database that cannot be dropped goes with the server.
     await queryAgain(admin, `drop database ${name}`).catch(() => {});
   }
   created.clear();
@@ -58,7 +58,7 @@ export async function query<Row extends Record<string, unknown>>(
   }
 }
 
-/** Runs one statement on a connection that is kept for a while, for those who ask again and again. */
+/** Runs one statement on a connection that is kept for a while, for callers that ask again and again. */
 export async function queryAgain<Row extends Record<string, unknown>>(
   url: string,
   text: string,

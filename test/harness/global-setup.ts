@@ -17,8 +17,8 @@ declare module 'vitest' {
 }
 
 /**
- * One Postgres for all test files, with templates that each test clones; it is removed when the tests are over. MariaDB
- * and MySQL are started by the first test that asks for them.
+ * One Postgres for all test files, with templates that each test clones. It is removed when the tests are over. The
+ * first test that asks for MariaDB or MySQL starts it.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const database = await startEmbeddedDatabase({ temporaryIn: await cheapestFolder(), settings: cheapSettings });

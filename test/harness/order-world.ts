@@ -14,7 +14,7 @@ export type OrderWorld = Awaited<ReturnType<typeof openOrderWorld>>;
 /** A shop of two plain tables (`o`, `l`), the reference service behind a proxy with rules, and a warehouse. */
 export async function openOrderWorld(options: WorldOptions = {}) {
   // Each day that a rescan reads costs ten statements, and the orders of most tests are an hour old. There are no
-  // reviews, so a run of them reads all days since this year began.
+  // reviews, so a run of reviews reads all days since this year began.
   const days = { ORDER_RESCAN_DAYS: '2', REVIEW_YEARS_FROM: String(new Date().getFullYear()) };
   const environment = { SHOP_SQL_DIR: await orderShopQueries(), ...days, ...options.environment };
   const world = await openWorld({ ...options, environment });
@@ -27,8 +27,8 @@ export async function openOrderWorld(options: WorldOptions = {}) {
     return syncOrdersOnce(await app, run);
   };
   /**
-   * Moves what is remembered of the orders, the next attempts of failed ones and the ends of leases into the past.
-   * @param interval of Postgres.
+   * Moves into the past what is remembered of the orders, the next attempts of failed ones and the ends of leases.
+   * @param interval an interval of Postgres.
    */
   const timePasses = async (interval: string) => {
     const columns = ['due_at', 'absent_since', 'lease_expires_at', 'pushed_at'];
@@ -42,9 +42,9 @@ export async function openOrderWorld(options: WorldOptions = {}) {
     async place(...orders: readonly ShopOrder[]) {
       if (orders.length > 0) await world.shop(...insertOf(orders));
     },
-    /** From now on the service treats requests as the rule says. */
+    /** From now on the service treats requests by this rule. */
     serviceRule: (rule: Rule) => proxy.use(rule),
-    /** What was sent since the last rule was set, without requests for a token. */
+    /** Requests since the last rule was set, except requests for a token. */
     requests: () => proxy.requests,
     /** The same without GET. */
     writes: () => proxy.requests.filter(({ method }) => method !== 'GET'),
@@ -60,7 +60,7 @@ export async function openOrderWorld(options: WorldOptions = {}) {
         await sync();
       }
     },
-    /** The orders count as pushed with the dates of creation that the shop shows now, as where time has passed. */
+    /** The orders count as pushed with the dates of creation that the shop shows now, as if time had passed. */
     async rememberDates() {
       const dates = JSON.stringify(await world.shop('select code, created_at as at from o'));
       await world.warehouse(
@@ -188,6 +188,6 @@ function insertOf(placed: readonly ShopOrder[]): [text: string, values: string[]
   return [`with ${inserts.join(', ')} select`, parts.map(({ alike }) => JSON.stringify(alike))];
 }
 
-/** Rows with the same columns are one insert, since a column that is named has no default. */
+/** Rows with the same columns are one insert: a named column has no default. */
 const byColumns = (table: 'o' | 'l', rows: readonly object[]) =>
   [...Map.groupBy(rows, (row) => Object.keys(row).join(', '))].map(([columns, alike]) => ({ table, columns, alike }));

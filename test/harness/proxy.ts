@@ -15,7 +15,7 @@ export async function serve(handler: RequestListener) {
   return { url: `http://127.0.0.1:${port}`, close, [Symbol.asyncDispose]: close };
 }
 
-/** A call on its way to the service. `form`: the fields of the body, or of the query where there is no form. */
+/** A call on its way to the service. `form`: the fields of the body, or of the query if there is no form. */
 export type Call = { method: string; path: string; query: URLSearchParams; form: URLSearchParams };
 type Sent = Call & { url: string; type: string | undefined; text: string };
 type Response = { status: number; headers: Record<string, string>; text: string };
@@ -23,9 +23,9 @@ type Response = { status: number; headers: Record<string, string>; text: string 
 /** @returns undefined: the client gets no response and its connection breaks. */
 type Handle = (call: Sent, passOn: () => Promise<Response>) => Promise<Response | undefined>;
 
-/** Stands between client and service. What is changed of a call before it is passed on, the service sees. */
+/** Stands between client and service. The service sees a call as it was changed before it was passed on. */
 export async function startProxy(target: string, handle: Handle) {
-  // `fetch` costs twice the processor time, of which simulated days are made.
+  // `fetch` costs twice the processor time, and simulated days consist of such calls.
   const agent = new Agent({ keepAlive: true });
   const server = await serve(async (incoming, outgoing) => {
     const call = await callOf(incoming);
@@ -110,7 +110,7 @@ export async function startRuleProxy(target: string) {
   return {
     ...proxy,
     requests: requests as readonly ProxiedRequest[],
-    /** From now on requests are treated so. */
+    /** From now on requests are treated by this rule. */
     use(next: Rule): void {
       rule = next;
       requests.length = 0;
@@ -118,7 +118,7 @@ export async function startRuleProxy(target: string) {
   };
 }
 
-/** The service's answer; what is changed of it, the client sees. */
+/** The service's answer. The client sees it as it was changed. */
 export type Answer = { status: number; headers: Record<string, string>; body: unknown };
 export type Change = { call?: (call: Call) => void; answer?: (answer: Answer, call: Call) => void };
 
@@ -158,7 +158,8 @@ export const inLists = (change: (review: Fields) => void): Change =>
   inAnswers('GET', all('reviews'), ({ body }) => void (Array.isArray(body) && body.forEach(change)));
 
 /**
- * Passes bytes on to a port of 127.0.0.1 and counts what the client sends; tells at the n-th time, before passing it.
+ * Passes bytes on to a port of 127.0.0.1 and counts what the client sends. Calls back at the n-th time, before it
+ * passes the bytes on.
  */
 export async function startTcpProxy(port: number) {
   let target = port;

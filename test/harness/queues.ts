@@ -15,12 +15,12 @@ import { hasRedis, startRedis } from './servers.ts';
 import { openTestWarehouse } from './warehouse.ts';
 import { runOf } from './world.ts';
 
-/** A test that is skipped where there is no redis-server. */
+/** A test that is skipped if there is no redis-server. */
 export const redisTest = test.skipIf(!hasRedis);
 
 /**
- * Declares the same tests on both queues, with one Redis for those on Redis, which are skipped where there is none.
- * `redisUrl`: the Redis of these tests; undefined on Postgres.
+ * Declares the same tests on both queues. Those on Redis share one Redis, and are skipped if there is none. `redisUrl`:
+ * the Redis of these tests; undefined on Postgres.
  */
 export function onEachQueue(declare: (queue: { redisUrl(): string | undefined }) => void): void {
   for (const queue of ['postgres', 'redis']) {
@@ -36,7 +36,7 @@ export function onEachQueue(declare: (queue: { redisUrl(): string | undefined })
   }
 }
 
-/** Empty queues, in Redis where its address is given, and the runs of a test in them. `url`: where the queues are. */
+/** Empty queues, in Redis if its address is given, and the runs of a test in them. `url`: where the queues are. */
 export async function openTestQueues(redisUrl?: string) {
   // Several tests share a Redis.
   if (redisUrl !== undefined) await withRedis(redisUrl, (client) => client.flushall());
@@ -53,7 +53,7 @@ export function openTestDueTaker() {
   return openDueTaker({ takeOverSeconds: 25, log, abort, queueOutage: openOutage(log, 'queue') });
 }
 
-/** What a test's job is given in place of the App, beside the parts that a worker uses. */
+/** A test's job gets this in place of the App: the parts that a worker uses, and what the test gives it. */
 type TestApp<Given> = App & { given: Given };
 export const givenTo = <Given>(app: App): Given => (app as TestApp<Given>).given;
 

@@ -20,8 +20,8 @@ import { inTest } from './cli.ts';
 import { serve } from './proxy.ts';
 
 /**
- * A folder in memory where there is one with room, else the system's for temporary files. A database has 300 files: on
- * ext4 a clone costs 160 ms of processor time, in memory 14 ms.
+ * A folder in memory if there is one with room, else the system's folder for temporary files. A database has 300 files:
+ * a clone costs 160 ms of processor time on ext4, 14 ms in memory.
  */
 export async function cheapestFolder(): Promise<string> {
   const inMemory = '/dev/shm';
@@ -32,9 +32,10 @@ export async function cheapestFolder(): Promise<string> {
 }
 
 /**
- * A new database costs Postgres 10 ms of processor time instead of 17: the kernel copies its files, and few buffers are
- * searched for those of the template. Nothing is replicated, and files in memory need no workers that read ahead.
- * Databases of tests are short-lived, and a thousand of them would keep the autovacuum launcher busy.
+ * With these settings a new database costs Postgres 10 ms of processor time instead of 17: the kernel copies its files,
+ * and Postgres searches few buffers for those of the template. Nothing is replicated, and files in memory need no
+ * workers that read ahead. Databases of tests are short-lived, and a thousand of them would keep the autovacuum
+ * launcher busy.
  */
 export const cheapSettings = [
   ...(process.platform === 'win32' ? [] : ['file_copy_method=clone']),
@@ -42,8 +43,8 @@ export const cheapSettings = [
 ];
 
 /**
- * A command opens five connections or more. With SCRAM each costs the server 4.4 ms of processor time and the client
- * 2.5 ms, with the password as it is, which never leaves the machine, 3.1 and 1.0 ms.
+ * Sends passwords as they are; they never leave the machine. A command opens five connections or more. With SCRAM each
+ * costs the server 4.4 ms of processor time and the client 2.5 ms, with a plain password 3.1 and 1.0 ms.
  */
 export async function makeConnectionsCheap(admin: string): Promise<void> {
   const client = new pg.Client({ connectionString: admin });
@@ -73,7 +74,7 @@ const onPath = (...programs: string[]): string | undefined =>
     .flatMap((folder) => programs.map((program) => join(folder, program)))
     .find((file) => existsSync(file));
 
-/** The program, which must be there with REQUIRE_…=1: CI must not skip. */
+/** The program. With REQUIRE_…=1 it must be there: CI must not skip. */
 function required(name: string, program: string | undefined): string | undefined {
   if (program === undefined && process.env[`REQUIRE_${name}`] === '1')
     throw new Error(`REQUIRE_${name}=1, but there is no ${name.toLowerCase()} on the path`);
@@ -94,7 +95,7 @@ const programs: Readonly<Record<MysqlKind, string | undefined>> = {
 /** Whether the path has a mariadbd. */
 export const hasMariadb = programs.mariadb !== undefined;
 
-/** A Redis of its own on a free port, which keeps nothing. It ends with the test, or where it is closed. */
+/** A Redis of its own on a free port, which keeps nothing. It ends with the test, or when it is closed. */
 export async function startRedis(more: readonly string[] = []) {
   const directory = await mkdtemp(join(tmpdir(), 'review-sync-redis-'));
   const port = await freePort();
@@ -168,7 +169,7 @@ async function queryOf(url: string, statements: string): Promise<Record<string, 
   }
 }
 
-/** Serves the address of each server to the processes of a test run, and starts a server when it is asked for first. */
+/** Tells the processes of a test run the address of each server, and starts a server when it is first asked for. */
 export async function serveMysqlServers() {
   const started = new Map<string, Promise<LocalMysql>>();
   const http = await serve(({ url = '' }, response) => {
@@ -198,7 +199,7 @@ async function startServer(kind: MysqlKind, timeZone: string): Promise<LocalMysq
   return startLocalMysql(kind, program, timeZone, await cheapestFolder());
 }
 
-/** Headless, and talking to nobody by itself. */
+/** Headless. Contacts nobody by itself. */
 export async function startBrowser(): Promise<Browser> {
   const { chromium } = await import('playwright-core');
   return chromium.launch({

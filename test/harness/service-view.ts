@@ -1,4 +1,4 @@
-/** A day passes for what is remembered of absent orders, of pushes and of removals. */
+/** A day passes for what is remembered of absent orders, pushes and removals. */
 export const aDayPasses = `
   update sync.order_links set pushed_at = pushed_at - interval '1 day', absent_since = absent_since - interval '1 day';
   update sync.settings set removals_taken_at = array(select at - interval '1 day' from unnest(removals_taken_at) as at)`;

@@ -10,7 +10,7 @@ if (process.env.PROPERTY_RUNS === undefined) fc.configureGlobal({ seed: testSeed
 // Ends what hangs. The load may grow while the tests of a file run, so even an idle machine gets two minutes.
 vi.setConfig({ testTimeout: Math.max(120_000, patienceMs(60)) });
 
-// No test leaves a clock of its own or a spy behind.
+// No test leaves its own clock or a spy behind.
 afterEach(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();

@@ -34,7 +34,7 @@ const postgres: ShopServer = {
   },
 };
 
-/** All servers that there are here. */
+/** All shop servers of this machine. */
 export const shopServers: readonly ShopServer[] = [
   postgres,
   ...mysqlKinds.map(

@@ -29,7 +29,7 @@ export async function pushChanged(deps: OrderDeps, rights: PushRights, lookbackM
   return addCounts(counts);
 }
 
-/** What a run of the defaults may do, for a test without an app. */
+/** The rights of a run by the defaults, for a test without an app. */
 export const usualRights: PushRights = {
   trigger: 'sync',
   allowRemovals: false,
@@ -53,7 +53,7 @@ export const orderLink = (more: Partial<OrderLink> = {}): OrderLink => ({
   ...more,
 });
 
-/** What a push of this process may do, unless the test says otherwise. */
+/** The rights of a push of this process, unless the test says otherwise. */
 export const rightsOf = (app: App, given: Partial<PushRights> = {}): PushRights => ({
   ...ownPushRights(app.config, given.trigger ?? 'sync'),
   ...given,

@@ -11,7 +11,9 @@ export async function createWarehouse() {
   return { url, ask };
 }
 
-/** The same with what review-sync opens of it, which is closed with the test, or outside of tests with the file. */
+/**
+ * The same with all that review-sync opens of it. It is closed with the test, or with the file if no test is running.
+ */
 export async function openTestWarehouse(connections = 1) {
   const { url, ask } = await createWarehouse();
   const warehouse = await openWarehouse({ url, connections });

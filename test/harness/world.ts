@@ -31,7 +31,7 @@ export type WorldOptions = {
 /** For workers that begin no run by themselves. */
 export const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
 
-/** A shop, a review service over real HTTP and a migrated warehouse, for one test; all gone afterwards. */
+/** A shop, a review service over real HTTP and a migrated warehouse, for one test. They are gone afterwards. */
 export async function openWorld(options: WorldOptions = {}) {
   await using opened = new AsyncDisposableStack();
   // The shop and the service have schemas of their own in one database: a database costs 20 ms of processor time.
@@ -48,7 +48,7 @@ export async function openWorld(options: WorldOptions = {}) {
     REVIEW_API_BASE_URL: service.url,
     REVIEW_API_CLIENT_ID: 'demo',
     REVIEW_API_CLIENT_SECRET: 'demo',
-    // Where the overview is not believed, a run reads two requests for each 44 days since then: from 2000 on 440.
+    // If the overview is not believed, a run reads two requests for each 44 days since then: from 2000 on, 440.
     REVIEW_YEARS_FROM: '2022',
     LOG_LEVEL: 'warn',
     ...options.environment,
@@ -113,14 +113,14 @@ export async function openWorld(options: WorldOptions = {}) {
 export type OpenWorld<W = World> = (options?: WorldOptions) => Promise<W>;
 
 /**
- * Tests with worlds that close when the test has ended: `world`, and `openWorld(options)` for those who need a special
- * one. A file whose worlds are alike says so once:
+ * Tests with worlds that close when the test has ended: `world`, and `openWorld(options)` for a test that needs a
+ * special one. If the worlds of a file are alike, the file says so once:
  *
  *     const test = worldTest.extend('worldOptions', { shop: 'sample' });
  */
 export const worldTest = testIn(openWorld);
 
-/** The same with worlds that are opened so. */
+/** The same with worlds that are opened with these options. */
 export function testIn<W extends AsyncDisposable>(open: OpenWorld<W>) {
   return test
     .extend('worldOptions', {} as WorldOptions)
@@ -133,7 +133,7 @@ export function testIn<W extends AsyncDisposable>(open: OpenWorld<W>) {
     .extend('world', ({ openWorld: openOne }) => openOne());
 }
 
-/** The second options before the first, variable by variable of the environment. */
+/** The second options override the first, variable by variable of the environment. */
 const merged = (usual: WorldOptions, special: WorldOptions): WorldOptions => ({
   ...usual,
   ...special,
@@ -150,7 +150,9 @@ export const postWebhook = (url: string, secret: string, body: unknown) =>
 
 export type Serving = Awaited<ReturnType<typeof openServe>>;
 
-/** The command `serve` on a free port, in a world of its own. An empty LOG_LEVEL is as none: it logs what is usual. */
+/**
+ * The command `serve` on a free port, in a world of its own. An empty LOG_LEVEL counts as none: it logs what is usual.
+ */
 export async function openServe(environment: Record<string, string> = {}, options: WorldOptions = {}) {
   const world = await openWorld(options);
   const all: Record<string, string> = { ...world.environment, LOG_LEVEL: '', PORT: '0', ...environment };
@@ -170,8 +172,8 @@ export async function openServe(environment: Record<string, string> = {}, option
 
 /**
  * A run as the queue goes through it, without the queue and the command line, which cost 0.15 s of processor time.
- * Steps run side by side, and one that fails is not tried again. For what a test needs before what it asserts, and for
- * what is the same for every way of starting the run.
+ * Steps run side by side, and a failed step is not tried again. For what a test needs before it asserts, and for what
+ * is the same however the run was started.
  */
 export async function runJob(
   app: App,
@@ -250,8 +252,8 @@ export function reviewAt(moment: Date | number, more: Partial<SeedReview> = {}):
 }
 
 /**
- * One review an hour, or in so many hours, at whole seconds: `review 1` is the oldest, the last the newest, three hours
- * old.
+ * One review an hour, or one in so many hours, at whole seconds. `review 1` is the oldest. The last review is the
+ * newest, and three hours old.
  */
 export function hourlyReviews(count: number, hours = 1): SeedReview[] {
   const newest = Math.floor(Date.now() / 1000) * 1000 - 3 * hourMs;

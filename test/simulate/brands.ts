@@ -6,7 +6,7 @@ export const brandNames = ['nord', 'ost', 'west'];
 
 const without = (names: string): Partial<Nature> => Object.fromEntries(names.split(/\s+/).map((name) => [name, false]));
 
-/** Nothing of this happens in a brand that is healthy; its processes die all the same. */
+/** Nothing of this happens in a healthy brand. Its processes die all the same. */
 const peaceful: Partial<Nature> = {
   ...without(`lostCreations lateCreations refusals stubborn outages slow brokenStatements endsRuns cursed failingReview
     massRemovals emptied otherSettings vanishing foreign shortTokens retry repair reviewed undated`),
@@ -16,9 +16,10 @@ const peaceful: Partial<Nature> = {
 };
 
 /**
- * What happens in a brand whose backup is restored. Promises 2 and 7 say what is lost with the days since: which orders a
- * backfill has pushed, and whose sub-orders a line that is gone has left. An order that goes back to what it was at the
- * backup counts as unchanged (docs/operating.md), and one that was made since and is deleted as never pushed.
+ * What happens in a brand whose backup is restored. Promises 2 and 7 say what is lost with the days since the backup:
+ * which orders a backfill has pushed, and which sub-orders a line that is gone has left. If an order goes back to what
+ * it was at the backup, it counts as unchanged (docs/operating.md). If an order was made since and is deleted, it
+ * counts as never pushed.
  */
 const restored =
   without(`backfill backfillFirst imported otherSettings repair retry removals massRemovals emptied lineCodes
@@ -28,9 +29,9 @@ type Backup = { atMs: number; restore: () => Promise<boolean> };
 const [backUpAfter, restoreIn] = [1, 4];
 
 /**
- * Three brands on one warehouse, whose orders, products and reviews have the same codes and ids. The first is healthy, the
- * service of the second is dead and the queries of the third are broken as long as it storms. In a long world one of them is
- * restored from a backup while the others go on. The oracle judges each by itself.
+ * Three brands on one warehouse. Their orders, products and reviews have the same codes and ids. The first is healthy.
+ * While it storms, the service of the second is dead and the queries of the third are broken. In a long world, one of
+ * them is restored from a backup while the others go on. The oracle judges each by itself.
  */
 export async function simulateBrands(
   seed: number,

@@ -16,7 +16,8 @@ export type SimulatedDatabase = Awaited<ReturnType<typeof openSimulatedDatabase>
 
 /**
  * The clock of the sessions, in front of `pg_catalog` in their search path: the SQL that runs is the SQL of production,
- * and `now()` is the moment of the scheduler. A sequence, because all sessions see it at once, whatever they have begun.
+ * and `now()` is the moment of the scheduler. The clock is a sequence, because all sessions see a sequence at once,
+ * whatever they have begun.
  */
 const clockSql = `
   create schema sim;
@@ -28,8 +29,8 @@ const clockSql = `
 
 /**
  * A migrated warehouse on a real server for one world after the other. Statements of simulated processes go through the
- * scheduler, one at a time, each to its end. One that waits for a lock of another session is left waiting, and its
- * process hears of it when the lock is free.
+ * scheduler, one at a time, each to its end. If a statement waits for a lock of another session, it is left waiting,
+ * and its process hears of it when the lock is free.
  */
 export async function openSimulatedDatabase(url: string) {
   const admin = new pg.Client({ connectionString: url });
@@ -196,7 +197,7 @@ export async function openSimulatedDatabase(url: string) {
           scheduler.add(statementMs(scheduler), carryOut, process);
         });
       const release = () => {
-        // A transaction that is still open is rolled back, as where the connection is closed.
+        // If a transaction is still open, it is rolled back, as if the connection were closed.
         const next = this.#requests.shift();
         if (!next) this.#inUse -= 1;
         sessions.delete(session);
@@ -308,12 +309,12 @@ export async function openSimulatedDatabase(url: string) {
   };
 }
 
-/** The server's clock moves in such steps: to set it costs as much as a statement. */
+/** The server's clock moves in such steps: setting it costs as much as a statement. */
 const clockStepMs = 8;
 
-/** By text; '': it has no name. */
+/** By text. '': the statement has no name. */
 const names = new Map<string, string>();
-/** Each statement is parsed and planned once by each session: that takes the server twice as long as carrying it out. */
+/** Each session parses and plans each statement once: that takes the server twice as long as carrying it out. */
 function named(text: string): { name?: string } {
   let name = names.get(text);
   if (name === undefined) {

@@ -10,7 +10,7 @@ import { findRun, finishRun, type RunRights } from '../../src/warehouse/runs/run
 import type { Opened } from './process.ts';
 import { type Process, type Scheduler, within } from './scheduler.ts';
 
-/** Somebody has it in hand. A process that is gone or frozen loses it after a while. */
+/** A process has it in hand. If that process is gone or frozen, it loses the task after a while. */
 type Task = { holder: Process | undefined; heldSinceMs: number; token: number; notBeforeMs: number; attempts: number };
 type Step = Task & { kind: 'step'; run: Run; payload: unknown; counts?: Counts; failure?: string };
 
@@ -27,7 +27,7 @@ export type Run = Task & {
   before: number;
   succeeded: number;
   startedMs: number;
-  /** When a process first saw its row; 0: none has. */
+  /** When a process first saw its row; 0: no process has. */
   seenMs: number;
   endedMs: number;
   report?: RunReport;
@@ -43,8 +43,8 @@ const runAttempts = 5;
 
 /**
  * Runs the real jobs as BullMQ does: at least once, by whichever process takes them, again after a failure that may
- * pass, and by another process where the first is gone. Nothing of a task is lost when a process dies. What a run may do
- * stands in its row, which the real code writes and reads.
+ * pass, and by another process if the first is gone. No part of a task is lost when a process dies. A run's row has its
+ * rights; the real code writes and reads it.
  */
 export function createQueue(scheduler: Scheduler) {
   const runs: Run[] = [];

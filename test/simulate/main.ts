@@ -1,7 +1,7 @@
 /**
- * Prints each seed whose world is not as it should be, and ends with status 1 then; docs/testing.md has examples. One seed
- * alone is shown with its story, several (`1..30,57`) with the hash of theirs. `--with kills,orders=1` gives all worlds
- * these parts of their nature (world.ts). `--postgres`, `--from` and `--step` are for processes beside others.
+ * Prints each seed whose world is not as it should be, and then ends with status 1; docs/testing.md has examples. A
+ * single seed is shown with its story, several (`1..30,57`) with the hash of theirs. `--with kills,orders=1` sets these
+ * parts of the nature of all worlds (world.ts). `--postgres`, `--from` and `--step` are for processes beside others.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';

@@ -9,7 +9,7 @@ export type Request = {
   query: URLSearchParams;
   form: URLSearchParams;
   sentMs: number;
-  /** The run to which it belongs, and what else does. */
+  /** The run to which the request belongs, and what else it belongs to. */
   by: Work | undefined;
 };
 export type Response = { status: number; headers?: Record<string, string>; body?: unknown };
@@ -43,8 +43,8 @@ export function useNetwork(origin: string, network: Network | undefined): void {
 type Handler = Required<UndiciDispatcher.DispatchHandler>;
 
 /**
- * Replaces undici's Pool before the client loads it: requests of simulated processes never leave this one. What undici
- * does with a response, with timeouts and with an abort stays undici's.
+ * Replaces undici's Pool before the client loads it, so requests of simulated processes never leave this process.
+ * undici still decides what happens with a response, with timeouts and with an abort.
  */
 export function installNetwork(): void {
   const undici = createRequire(import.meta.url)('undici') as typeof import('undici');
@@ -132,7 +132,7 @@ export function installNetwork(): void {
       scheduler.add(Math.max(0, (answersMs ?? 0) - (arrivesMs ?? 0)), () => end(respond), process);
     };
     if (arrivesMs !== undefined) {
-      // The network has it: it arrives even where its sender is dead by then.
+      // The network has the request: it arrives even if its sender is dead by then.
       scheduler.add(
         arrivesMs,
         () => {

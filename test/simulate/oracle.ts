@@ -7,14 +7,14 @@ import type { ShopLine, ShopOrder, SimulatedShop } from './shop.ts';
 /** What is wrong, in a sentence. Empty: nothing is. */
 export type Findings = string[];
 
-/** What the oracle looks at. It uses nothing of what review-sync decides, but for the dead letters that it names. */
+/** What the oracle looks at. It uses no decision of review-sync, except the dead letters that review-sync names. */
 export type Facts = {
   shop: SimulatedShop;
   service: Service;
   nowMs: number;
-  /** Of each process that ran. */
+  /** The settings of each process that ran. */
   settingsOf(process: string): Settings;
-  /** Of each order: the first request that was sent about it since the service last had none. */
+  /** For each order, the first request that was sent about it since the service last had no such order. */
   firstPosts: ReadonlyMap<string, FirstPost>;
   runs: readonly Run[];
   /** When commands began that push without contact: a repair, or a retry before the first sync. */
@@ -45,12 +45,14 @@ const minuteMs = 60_000;
 const dayMs = 86_400_000;
 /** Between the decision and the arrival of a request: a slot, retries, a `Retry-After`, an old reading of the shop. */
 const graceMs = 6 * minuteMs;
-/** Between the last look at the clock and a request with contact: the tries of those before it, and a token in an outage. */
+/**
+ * From the last look at the clock to a request with contact: the tries of earlier requests, and a token in an outage.
+ */
 export const contactGraceMs = 3 * minuteMs;
-/** A process may act upon what it read so long ago: its lease would have run out. */
+/** A process may act upon what it read up to this long ago. After that, its lease has run out. */
 const readingMs = 10 * minuteMs;
 
-/** What a run may do with contact: by what it is, not by what its code says. */
+/** What a run may do with contact: decided by what the run is, not by what its code says. */
 export function policyOf({ run, what }: Work): Policy {
   if (what === 'repair' || what === 'retry before the first sync') return 'never';
   if (run?.job.name !== 'backfill-orders') return 'young';
@@ -67,7 +69,7 @@ export const isYoung = (atMs: number, createdMs: number, maxAgeDays: number): bo
 
 /** Promise 7: nobody learns a contact that may not go. */
 function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSettings }: Facts): Findings {
-  // What begins first decides: a run may have begun to push the order, and have died before it sent anything.
+  // The run that begins first decides: it may have begun to push the order, and have died before it sent anything.
   const mayHaveBegun = ({ atMs, run }: FirstPost) =>
     runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) !== 'never');
   // A backfill that was open when the first sync of orders began, and that ended by itself after the sync had sent something.
@@ -112,7 +114,7 @@ function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSetting
   });
 }
 
-/** Promise 6: what is removed may be. */
+/** Promise 6: only what may be removed is removed. */
 function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
   const findings: Findings = [];
   const taken: number[] = [];
@@ -162,7 +164,7 @@ function nothingIsDestroyed({ service, shop, settingsOf }: Facts): Findings {
   return findings;
 }
 
-/** Promise 6: what another integration created is changed only where a line is like it, by its product and more. */
+/** Promise 6: what another integration created is changed only if a line is like it, by its product and more. */
 const othersAreLeftAlone = ({ service, shop }: Facts): Findings =>
   service.ledger.flatMap((entry): Findings => {
     if (entry.kind !== 'changed' || !entry.process || entry.subOrder.by !== undefined) return [];
@@ -174,7 +176,7 @@ const othersAreLeftAlone = ({ service, shop }: Facts): Findings =>
     return lines.some(isLike) ? [] : [`sub-order ${subOrder.id} of order ${code} was changed, and is like no line`];
   });
 
-/** The versions of an order that a process may have gone by when it sent what arrived at this moment. */
+/** The versions of an order by which a process may have decided what to send, if it arrived at this moment. */
 function versionsAt(shop: SimulatedShop, code: string, atMs: number): (ShopOrder | undefined)[] {
   const known = shop.versions.get(code) ?? [];
   return known
@@ -186,8 +188,8 @@ function versionsAt(shop: SimulatedShop, code: string, atMs: number): (ShopOrder
 }
 
 /**
- * Promises 2 and 3: nothing is sent of an older version of an order than what was sent before. So a process that goes on
- * with an old reading, or after its lease, is seen although the next run heals it.
+ * Promises 2 and 3: nothing is sent of an older version of an order than what was sent before. This finds a process
+ * that goes on with an old reading, or after its lease, although the next run heals it.
  */
 function ordersNeverGoBack({ service, shop }: Facts): Findings {
   const reached = new Map<string, number>();
@@ -258,14 +260,14 @@ const isLine = (line: ShopLine, one: Content): boolean =>
 /** Why something about the order cannot be synced, so that a dead letter is right. */
 function mayFail(code: string, letters: readonly DeadLetter[], { shop, service: { habits } }: Facts) {
   if (habits.refusedOrders.has(code) || habits.failingOrders.has(code)) return 'as a whole';
-  // Nobody corrects what left the shop.
+  // Nobody corrects an order that has left the shop.
   const last = shop.versions.get(code)?.findLast(({ order }) => order !== undefined)?.order;
   if (last?.lines.some((line) => habits.refusedProducts.has(line.productId))) return 'a line';
   const isKept = ({ reason }: DeadLetter) => reason.startsWith('the service keeps ');
   return habits.emptyValues !== 'clear' && letters.every(isKept) ? 'a value' : undefined;
 }
 
-/** Whether so many more removals than those of the last day need --allow-removals. */
+/** Whether so many more removals, after those of the last day, need --allow-removals. */
 function isUsedUp({ service, nowMs }: Facts, more: number): boolean {
   const isRemoval = ({ kind }: Entry) => kind === 'removed' || kind === 'deleted';
   const lately = service.ledger.filter((one) => isRemoval(one) && one.atMs > nowMs - dayMs - graceMs);
@@ -290,7 +292,7 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
     const copies = [...service.orders.values()].filter((one) => one.code === code);
     if (copies.length > 1) wrong(`is at the service ${copies.length} times`);
     const [found] = copies;
-    // Whatever began to push an order, the next run of orders finishes it.
+    // Whatever process began to push an order, the next run of orders finishes it.
     if (order === undefined || (facts.imported.has(code) && !facts.firstPosts.has(code))) continue;
     if (order.deletedMs !== null) {
       if (held && !mayBeHeld(1)) wrong(heldForNothing);
@@ -339,7 +341,10 @@ export function ordersAreComplete(facts: Facts, { isSettled }: { isSettled: bool
 const isPushed = ({ ledger }: Service, code: string): boolean =>
   ledger.some((one) => one.kind === 'order' && one.process && one.code === code);
 
-/** Promise 1: what two rescans in turn did not find in the shop is deleted at the service. Held until a day has passed. */
+/**
+ * Promise 1: what two rescans in turn did not find in the shop is deleted at the service. The deletion is held until a
+ * day has passed.
+ */
 export const vanishedAreGone = ({ shop, service, nowMs }: Facts): Findings =>
   [...shop.versions.keys()].flatMap((code) => {
     const one = service.orderOf(code);
@@ -359,7 +364,7 @@ function deletedIsCleared(found: Order, { settingsOf, hasOtherSettings }: Facts)
     : [];
 }
 
-/** What is young, and was first pushed by the regular sync, is there with its contact. */
+/** If an order is young and the regular sync pushed it first, it is there with its contact. */
 function contactIsComplete(
   order: ShopOrder,
   found: Order,
@@ -412,7 +417,10 @@ export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Fac
   return findings;
 }
 
-/** Whether the review may be in the open gap around one on which the service always fails: seconds at most. */
+/**
+ * Whether the review may be in the open gap around a review on which the service always fails: the gap is seconds at
+ * most.
+ */
 const isBesideObstacle = (
   { failingReviews, reviews }: Service,
   review: Pick<Review, 'createdMs' | 'updatedMs'>,
@@ -474,7 +482,7 @@ export function runsAreDone(runs: readonly Run[], { deadLetters, service, shop, 
       (one) => isBackfill(one) && one.startedMs <= run.endedMs && one.endedMs >= run.startedMs,
     );
     if (error.includes(waitsForBackfill) && isBackfillOpen) return [];
-    // A later run of this list may remove it, with the allowance of the next day.
+    // A later run of this list may remove it, with the next day's allowance.
     if (run !== runs.at(-1) && error.includes('removals of orders and lines held back')) return [];
     if (letters.length > 0 && (reason === 'dead-letters' || error.includes('--allow-removals'))) return [];
     return [`${run.id} ends ${outcome} on a quiet day: ${error}`];
@@ -499,9 +507,9 @@ export function nothingCostsNothing(
   of: 'orders' | 'reviews',
   counts: Counts,
 ): Findings {
-  // A run reads again what changed in the minutes before its cursor, in pages of 20 at least. The two flows together
-  // take fewer than 20 statements a run where nothing has changed. A list that is read twice lands its pages twice. A run
-  // that also follows reviews by their creation has a second window.
+  // A run reads again what changed in the minutes before its cursor, in pages of 20 at least. If nothing has changed,
+  // the two flows together take fewer than 20 statements a run. If a list is read twice, its pages land twice. If a run
+  // also follows reviews by their creation, it has a second window.
   const { orders = 0, reviews = 0, windows = 1 } = counts;
   const most =
     of === 'orders'

@@ -37,8 +37,8 @@ export const originOf = (brand: string | undefined) => `https://${brand === unde
 const pools = new WeakMap<Process, WarehousePool>();
 
 /**
- * A process with an App of its own, as `openApp` makes it, but for what stands outside: the shop is in memory, and there
- * is no queue of BullMQ. The warehouse, the client and everything above them are the real ones.
+ * A process with an App of its own, as `openApp` makes it. Only what is outside of it is replaced: the shop is in
+ * memory, and there is no queue of BullMQ. The warehouse, the client and everything above them are the real ones.
  */
 export async function openProcess(
   process: Process,
@@ -69,7 +69,7 @@ export async function openProcess(
     if (shared) pools.set(process, shared);
     const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18, brand, shared });
     const fieldShapes = openFieldShapes(warehouse, 60_000);
-    // A lease must outlast a request, and to wait for one that a frozen process has costs two statements a second.
+    // A lease must outlast a request. Waiting for a lease that a frozen process has costs two statements a second.
     const api = openReviewApi({
       baseUrl,
       clientId,

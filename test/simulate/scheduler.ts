@@ -26,15 +26,18 @@ export const realDelay = (ms: number) =>
   new Promise<undefined>((resolve) => real.setTimeout(() => resolve(undefined), ms));
 export const realNow = performance.now.bind(performance);
 
-/** A small world takes 1,500. Four processes that wait seven minutes for an order in the hands of another take 23,000. */
+/**
+ * A small world takes 1,500. If four processes wait seven minutes for an order in the hands of another, they take
+ * 23,000.
+ */
 export const stepsADay = 40_000;
 
 /**
  * Runs one thing after the other: a statement, the arrival of a request, a response, a timer. Each has a moment of
- * virtual time, most with a random delay, so the seed decides the order. Time stands still while something runs, and
- * jumps to the next moment when nothing is left to do at this one.
+ * virtual time, most with a random delay, so the seed decides the order. Time stands still while something runs. When
+ * nothing is left to do at one moment, time jumps to the next.
  *
- * @param mostSteps after so many a world fails: it would not end.
+ * @param mostSteps after so many steps a world fails: it would not end.
  */
 export function createScheduler(seed: number, startMs: number, mostSteps = stepsADay) {
   const random: Random = createRandom(seed);
@@ -61,7 +64,7 @@ export function createScheduler(seed: number, startMs: number, mostSteps = steps
     story.push(`${at} ${(process?.name ?? 'world').padEnd(9)} ${text}`);
   }
 
-  /** The brands of a world take turns: what one does upon the server, nothing else happens meanwhile. */
+  /** The brands of a world take turns: while one brand uses the server, nothing else happens. */
   function alone<T>(work: () => Promise<T>): Promise<T> {
     const turn = turns.then(work);
     turns = turn.catch(() => {});

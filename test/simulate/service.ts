@@ -47,7 +47,7 @@ export type Entry = { atMs: number; process: Process | undefined; request: Reque
 
 type Unnoted<T> = T extends unknown ? Omit<T, 'atMs'> : never;
 
-/** How this service reads the interface where that leaves it open. */
+/** How this service reads the interface if the interface leaves something open. */
 export type ServiceHabits = {
   /** `cents` are hundredths, or whole units. */
   money: 100 | 1;
@@ -57,7 +57,7 @@ export type ServiceHabits = {
   link: 'always' | 'not on the last';
   /** How an empty value of an order's field is taken. */
   emptyValues: 'clear' | 'ignored' | 'refused';
-  /** Codes of orders that it refuses, and of those on which it fails. */
+  /** Codes of orders that it refuses, and of orders on which it fails. */
   refusedOrders: ReadonlySet<string>;
   failingOrders: ReadonlySet<string>;
   failingStatus: number;

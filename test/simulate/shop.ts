@@ -90,7 +90,7 @@ export function createShop(
     });
   }
 
-  /** The orders behind the last one that was read, by `msOf` and code. */
+  /** The orders after the last one that was read, by `msOf` and code. */
   function page(orders: readonly ShopOrder[], { after, size }: OrderRange, fromMs: number, msOf: Moment, atOf = msOf) {
     const keys = orders
       .filter((one) => msOf(one) > fromMs || (msOf(one) === fromMs && one.code > after.code))
@@ -109,7 +109,7 @@ export function createShop(
       reading(`codes by ${range.axis} after ${range.after.at}`, () => {
         const { axis, after, before, inCodeOrder } = range;
         const created: Moment = (one) => one.createdMs;
-        // As `iso` writes it, without which two orders of one millisecond on a page come again and again.
+        // As `iso` writes it. Otherwise two orders of one millisecond on a page would come again and again.
         const dateOf: Moment = axis === 'updated' ? (one) => Math.floor(one.updatedMs) : created;
         const fromMs = after.at === '-infinity' ? Number.NEGATIVE_INFINITY : Date.parse(after.at);
         const isIn = (one: ShopOrder) =>

@@ -33,7 +33,7 @@ export type WorldEnd = Awaited<ReturnType<typeof simulateWorld>>;
 const oneOf = <Key extends string>(random: Random, weights: Record<Key, number>): Key =>
   random.weighted(Object.entries(weights) as [Key, number][]);
 
-/** What may happen in a world. Each has a part of it, so that single accidents are not drowned by others. */
+/** What may happen in a world. Each world has a part of it, so that other accidents do not drown a single one. */
 function natureOf(random: Random) {
   const has = (share: number) => random.chance(share);
   const reviews = Number(oneOf(random, { 0: 8, 6: 2, 40: 1, 260: 1 }));
@@ -94,7 +94,7 @@ function natureOf(random: Random) {
     /** In a world with brands: nothing responds at the service, or each query of the shop fails, as long as it storms. */
     deadService: false,
     brokenQuery: false,
-    /** Nothing happens to it but what happens to its processes: each of its runs must end as done. */
+    /** Nothing happens to it except to its processes: each of its runs must end as done. */
     healthy: false,
   };
 }
@@ -152,7 +152,8 @@ export async function simulateWorld(
   const settings: Settings = {
     ...nature,
     rescanDays: 7,
-    // What a run reads again by chance hides what another has missed. A change is seen at most 8 minutes late.
+    // If a run reads something again by chance, that hides what another has missed. A change is seen at most 8 minutes
+    // late.
     overlapMinutes: days > 0 || nature.lateCommits || nature.clockErrors ? 15 : 1,
   };
   const codes = Array.from({ length: nature.orders }, (_, at) => `O${at + 1}`);
@@ -177,7 +178,7 @@ export async function simulateWorld(
   const processes = new Map<string, Opened>();
   const firstPosts = new Map<string, oracle.FirstPost>();
   const repairsMs: number[] = [];
-  /** Orders of which a creation may still arrive, or has left a copy: the shop leaves them alone. */
+  /** Orders with a creation that may still arrive, or that has left a copy: the shop leaves them alone. */
   const untouchable = new Set<string>();
   const undated = new Set<string>();
   /** Orders that came into the shop long after their dates: only a backfill reads them. */
@@ -308,7 +309,7 @@ export async function simulateWorld(
   const orderOf = ({ path, form }: Request): string | undefined =>
     form.get('code') ?? service.orders.get(Number(path.split('/')[3]))?.code;
 
-  /** Accidents come where something is under way: a process dies or freezes in the middle, the shop changes the order. */
+  /** Accidents come while work is under way: a process dies or freezes in the middle, the shop changes the order. */
   function disturb(process: Process, code: string | undefined, weight: number): void {
     // A process that took over from a frozen one dies too, before it has recorded what it sent.
     const isAlone = alive().every((one) => one.process === process || one.process.frozenUntilMs <= now());
@@ -350,15 +351,16 @@ export async function simulateWorld(
     });
   }
 
-  /** A process is frozen when it has just read orders, so that it goes on with what others know better. */
+  /** A process is frozen when it has just read orders. It then goes on although others know newer versions. */
   function outdate(codes: readonly string[]): void {
     const reader = here.getStore();
-    // It pushes those that changed; only what was pushed before can be known better.
+    // The process pushes orders that changed. Others can know a newer version only of an order that was pushed before.
     const toPush = codes.filter((one) => firstPosts.has(one) && shop.changedMs(one) > now() - 3 * minuteMs);
     if (!reader || toPush.length === 0 || !isStormy || !nature.freezes || !random.chance(0.4)) return;
-    // One for the process that takes over.
+    // One accident for the process that takes over.
     accidents += 1;
-    // It is back while the lease of a dead one lasts, or after others have pushed, and deleted, what it has read.
+    // The process is back while the lease of a dead one lasts, or after others have pushed, and deleted, what it has
+    // read.
     freeze(reader, [30_000, 40_000, 120_000, 300_000]);
     changeMeanwhile(random.pick(toPush), 1);
   }
@@ -761,7 +763,7 @@ export async function simulateWorld(
     const isDone = ({ report }: Run) => report?.outcome === 'done' && !report.counts.skipped;
     const reviewRun = ended.findLast(({ job }) => job.name === 'sync-reviews');
     if (reviewRun && isDone(reviewRun)) found(`after ${reviewRun.id} ended done`, oracle.doneHasRead(reviewRun, facts));
-    // What a run of orders brought in line, no run that ended later may have undone.
+    // What one run of orders brought in line, no run that ended later may have undone.
     const changedMs = Math.max(...codes.map((code) => shop.changedMs(code)));
     const run = ended.find((one) => one.job.name === 'sync-orders' && one.startedMs > changedMs && isDone(one));
     const hasOnlyDone = ended.every((one) => !one.job.name.includes('order') || one.endedMs < changedMs || isDone(one));
