@@ -37,7 +37,7 @@ const created = 'POST /v1/categories answers 201 with the Location /v1/categorie
 const keepsAll = 'DELETE /v1/reviews/:id deletes it for good, with 204';
 const operations = ['GET /v1/reviews', 'POST /v1/orders', 'PATCH /v1/reviews/:id', 'DELETE /v1/orders/:id'];
 
-/** What the service does otherwise, the sections that are run, and the statements that must find it. */
+/** The way in which the service differs, the sections that are run, and the statements that must find it. */
 const rows: [what: string, sections: string[], changes: Change[] | ((token: string) => Change), differ: string[]][] = [
   [
     'another status, no last page, dates without milliseconds, and ignored filters',
@@ -105,7 +105,8 @@ test.each(rows)('a service with %s: that differs, and nothing is left or lost', 
   const { results, left } = await conform(proxy.url, sections, 0.2);
   const found = differing(results).map(({ says }) => says);
   expect(found).toEqual(expect.arrayContaining(differ));
-  // What needs the record of a refused write cannot be checked. What has no id is removed by its code.
+  // If a statement needs the record of a refused write, it cannot be checked. A record without an id is removed by its
+  // code.
   if (differ.join() === created) expect(untold(results)).toContain('a category has depth: integer');
   expect(left).toEqual([]);
   expect(await query(databaseUrl, richReview)).toEqual([rich]);

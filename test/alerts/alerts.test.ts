@@ -43,7 +43,7 @@ test('what is wrong is reported once, until somebody heard it, and so is its rec
   await check([]);
   texts.splice(0);
 
-  // What was over before anybody heard needs no message.
+  // An issue that was over before anybody heard of it needs no message.
   faults.isDeaf = true;
   expect(await check([orders, reviews])).toBe(false);
   await check([orders]);

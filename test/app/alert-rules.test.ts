@@ -251,7 +251,7 @@ test('each gauge has the value of the report', async () => {
     webhooks_waiting: ' 1',
     last_run_timestamp_seconds: '{job="sync-orders",outcome="failed"} 7',
   });
-  // What is over is not shown with its last value.
+  // A state that is over is not shown with its last value.
   shown = { ...calm, flows: [], queue: { kind: 'postgres', error: 'down' } };
   const none = { queue_up: ' 0', queue_steps: ' 0', coverage_missing_days: ' 0', webhooks_waiting: ' 0' };
   expect(Object.entries(await values()).filter(([, value]) => value !== undefined)).toEqual(Object.entries(none));

@@ -13,7 +13,7 @@ import { graceMs } from '../../src/cli/run-command.ts';
 import { runCli } from '../harness/cli.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
-/** What the command line says of this environment; empty where it is accepted. */
+/** What the command line says of this environment; empty if it is accepted. */
 function refusalOf(environment: Record<string, string>): string {
   try {
     readConfig(environment);

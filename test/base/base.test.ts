@@ -81,7 +81,7 @@ test('an outage is logged at its beginning, each minute and at its end, by one l
   for (let second = 0; second < 130; second += 1) {
     for (const port of [1, 2]) outage.failed(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`));
     vi.advanceTimersByTime(1000);
-    // What only reads goes on while the server is read-only.
+    // Work that only reads goes on while the server is read-only.
     outage.worked();
   }
   vi.advanceTimersByTime(9000);

@@ -73,7 +73,7 @@ const { warehouse } = await openTestWarehouse();
 const end = (id: string) => finishRun(warehouse.db, id, { outcome: 'done' });
 let runs = 0;
 
-/** Follows a run of which the queue says this, until it has said all. The row of the run ends as its job does. */
+/** Follows a run about which the queue says this, until it has said all. The row of the run ends as its job does. */
 async function followed(looks: (() => RunProgress)[], more: Partial<Following> = {}) {
   const id = `run ${++runs}`;
   await beginRun(warehouse.db, runOf(id));

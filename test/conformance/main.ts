@@ -61,7 +61,7 @@ const writes = `It would write to the service, and remove again at the end, unde
 A product that a review names may stay at the service: the spec shows no way to remove one (see --product-code).
 Nothing was sent. Give --yes to do it.`;
 
-/** Where the command writes: standard output and standard error, a line or more at a time. */
+/** The command's standard output and standard error, a line or more at a time. */
 export type Output = Record<'log' | 'error', (text: string) => unknown>;
 
 /** The command with these arguments. Returns its exit status. */
@@ -110,7 +110,8 @@ async function compare(options: ReturnType<typeof readOptions>, output: Output, 
 
 if (import.meta.main) {
   const ended = new AbortController();
-  // Not `once`: npm passes on the Ctrl-C that the terminal already sent, and the second would leave everything behind.
+  // Not `once`: npm passes on the Ctrl-C that the terminal already sent, and the second one would leave everything
+  // behind.
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => ended.abort());
   process.exitCode = await main(process.argv.slice(2), console, process.env, ended.signal);
 }

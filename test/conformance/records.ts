@@ -19,11 +19,11 @@ export type Moment = { day: string; datetime: string; iso: string };
 
 /** What a check works with: the service, and records of this run. */
 export type Context = Session & {
-  /** What `make` gives, made at most once in this run. */
+  /** The record that `make` gives. It is made at most once in this run. */
   shared<T>(make: (context: Context) => Promise<T>): Promise<T>;
   /** A code of this run. */
   code(name: string): string;
-  /** Creates something, entered in the ledger first. */
+  /** Creates something. Enters it in the ledger first. */
   post(kind: Kind, name: string, params?: Params): Promise<Answer>;
   /** The record of a kind that many statements share, and the answer to its creation. */
   one(kind: Kind): Promise<Record>;
@@ -88,14 +88,17 @@ export function openContext(session: Session): Context {
 /** The parameter that takes the code. Grades have none: their name serves as one. */
 export const keyOf = (kind: Kind) => (kind === 'user_grades' ? 'name' : 'code');
 
-/** For a request that creates under a code of this run; each has its entry, as a service may make two of one code. */
+/**
+ * For a request that creates under a code of this run. Each request has its entry, as a service may make two records of
+ * one code.
+ */
 export function enter({ ledger }: Session, kind: Kind, code: string): Made {
   const made = { kind, code };
   ledger.push(made);
   return made;
 }
 
-/** Keeps the id for the removal, if it is certain that the answer is about what this run made. */
+/** If the answer is certainly about what this run made, keeps the id for the removal. */
 export function noteId(session: Session, made: Made, { body }: Answer): void {
   if (isOwn(session, body) && typeof body.id === 'number') made.id = body.id;
 }
@@ -104,21 +107,21 @@ export function noteId(session: Session, made: Made, { body }: Answer): void {
 const isOwn = ({ prefix }: Session, row: unknown): row is Row =>
   isRow(row) && Object.values(row).some((value) => typeof value === 'string' && value.includes(prefix));
 
-/** What was created, as something else is asked about it. @throws CannotTell where it was not. */
+/** The created record, for a statement about something else than its creation. @throws CannotTell if there is none. */
 export function createdBy(session: Session, answer: Answer): Record {
   if (isSuccess(answer) && !isOwn(session, answer.body))
     throw new CannotTell(`needs a record whose answer shows its code, so that no other is changed: ${answer.summary}`);
   return addedBy(answer);
 }
 
-/** A sub-order that was added: what shows no code, but lies in an order of this run. */
+/** A sub-order that was added: it shows no code, but lies in an order of this run. */
 export function addedBy(answer: Answer): Record {
   const { body } = answer;
   if (isSuccess(answer) && isRow(body) && typeof body.id === 'number') return { ...body, id: body.id };
   throw new CannotTell(`needs a record that could not be made: ${answer.summary}`);
 }
 
-/** The offset in which the service shows its times; it is looked for without writing first. */
+/** The offset in which the service shows its times. The first search for it writes nothing. */
 async function offsetOf(context: Context): Promise<string> {
   const { get, post } = context;
   const { body: overview } = await get('/v1/reviews/overview');
@@ -159,10 +162,10 @@ export const reviewParams = (context: Context): Params => ({
   user_name: 'Conformance',
 });
 
-/** What the spec calls a record. The code of the one that statements share ends with it. */
+/** What the spec calls a record. The code of the record that statements share ends with this noun. */
 export const nouns = { orders: 'order', categories: 'category', user_grades: 'user grade', reviews: 'review' } as const;
 
-/** What each record has, and what the one that statements share has beside it. */
+/** The parameters of each record, and those that only the shared record has beside them. */
 const given: Readonly<{
   [K in Kind]: [each: (at: Context) => Params | Promise<Params>, more?: (at: Context) => Params];
 }> = {
@@ -192,7 +195,7 @@ export const subOrderParams = async (context: Context): Promise<Params> => ({
   'product_options[]': ['Size:L', 'Colour:red'],
 });
 
-/** What has sub-orders has no e-mail and no phone, so that no review request can go out for it. */
+/** An order with sub-orders has no e-mail and no phone, so that no review request can go out for it. */
 export const orderOfSubOrder = ({ fresh }: Context) => fresh('orders', 'order-of-sub-order');
 /** The answer to adding a sub-order to this run's order; it goes with the order. */
 export async function subOrderAnswer(context: Context): Promise<Answer> {
@@ -207,7 +210,7 @@ export async function readSubOrder({ read }: Context, orderId: unknown, id: unkn
   return rowsIn(all).find((one) => one.id === id);
 }
 
-/** Of the first hundred that are listed the one with the fewest nulls: it shows most. */
+/** The record with the fewest nulls of the first hundred that are listed: it shows most. */
 export async function fullestListed({ list }: Context, path: string): Promise<Row> {
   const nulls = (row: Row) => Object.values(row).filter((value) => value === null).length;
   const [first] = (await list(path, { limit: 100 })).toSorted((one, other) => nulls(one) - nulls(other));
@@ -240,5 +243,5 @@ export async function manyReviews({ code, daysAgo, fresh }: Context): Promise<(R
   return all;
 }
 
-/** Why nothing can be told of images. */
+/** Why nothing can be told about images. */
 export const noImage = 'the service stored no image: give one that it can load by --image-url';

@@ -13,7 +13,7 @@ import type { Answer, Kind, Params } from './session.ts';
 import * as is from './statement.ts';
 import { type FieldTable, fieldStatements, type Parameter, parameterStatements } from './tables.ts';
 
-/** A resource of the spec: the headings it stands under, its tables, and how one of it is made. */
+/** A resource of the spec: the headings it stands under, its tables, and how a record of it is made. */
 export type Resource = {
   kind: Kind;
   /** What the spec calls one, with its article. */
@@ -24,13 +24,13 @@ export type Resource = {
     getByCode?: string;
     updateByCode?: string;
   };
-  /** The tables of its fields; `listed` and `created` where they differ from the record alone. */
+  /** The tables of its fields; `listed` and `created` if they differ from those of the record alone. */
   tables: {
     section: string;
     alone: FieldTable;
     created?: FieldTable;
     listed?: { section: string; fields: FieldTable };
-    /** One of the list. */
+    /** A record of the list. */
     listedSample: (context: Context) => Promise<is.Row>;
   };
   /** What a POST needs beside the code. */
@@ -43,7 +43,7 @@ export type Resource = {
   ofUpdates?: (way: Way) => is.Statement[];
   /** The text that an update changes, as it is sent and as it is shown. */
   text: { sent: string; shownAs: string };
-  /** What keeps the list to this run's records, where it has pages. */
+  /** The parameters that keep the list to this run's records, if it has pages. */
   ofThisRun?: (context: Context) => Params;
   /** Whether the spec says 204 of a deletion. */
   deletesWith204?: true;
@@ -212,7 +212,7 @@ function listStatements(resource: Resource): is.Statement[] {
   ];
 }
 
-/** Of one way to update: its status, its `Location`, that it has no body, and each parameter. */
+/** The statements about one way to update: its status, its `Location`, that it has no body, and each parameter. */
 function waysToUpdate(resource: Resource, heading: 'update' | 'updateByCode'): is.Statement[] {
   const { kind, text } = resource;
   const [path, says, isByCode] = [`/v1/${kind}`, saysOf(resource, heading), heading === 'updateByCode'];

@@ -51,7 +51,7 @@ export function countsOf(results: readonly Result[]) {
   return counts;
 }
 
-/** Lines for one statement, under its section's name where that is another than before. */
+/** The lines of one statement, under its section's name if that differs from the one before. */
 export function linesOf(result: Result, before: Result | undefined): string[] {
   const { chapter, section, says, outcome } = result;
   const isNew = before?.chapter !== chapter || before.section !== section;
@@ -62,7 +62,7 @@ export function linesOf(result: Result, before: Result | undefined): string[] {
   return lines;
 }
 
-/** What differs once more, so that nobody has to look for it among hundreds, and the counts. */
+/** Repeats the differences, so that nobody has to look for them among hundreds, and gives the counts. */
 export function summaryOf(results: readonly Result[]): string {
   const counts = countsOf(results);
   const differing = results.filter(({ outcome }) => outcome === 'differs');

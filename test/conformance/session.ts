@@ -11,7 +11,7 @@ export type Sent = { query?: Params; form?: Params; token?: 'none'; afterEnd?: b
 export type Answer = {
   status: number;
   headers: Headers;
-  /** Undefined where the text is empty or no JSON. */
+  /** Undefined if the text is empty or no JSON. */
   body: unknown;
   text: string;
   /** What was asked and answered, in one line, without the token. */
@@ -41,14 +41,14 @@ const longestWaitSeconds = 120;
 const pollEveryMs = 250;
 const mostRenewals = 1;
 
-/** Gets a token. @throws Error where the service cannot be reached or gives none. */
+/** Gets a token. @throws Error if the service cannot be reached or gives none. */
 export async function openSession(settings: Settings) {
   const { url, clientId, clientSecret, signal } = settings;
   /** While the answer is 429, or 503 with `Retry-After`, it waits as the service says and asks again. */
   const send = async (method: Method, path: string, sent: Sent): Promise<Answer> => {
     const until = sent.afterEnd ? undefined : signal;
     for (let repeats = 0; ; repeats += 1) {
-      // A write that is under way is awaited, so that it is known what it made.
+      // A write that is under way is awaited, so that it is known what the write made.
       const answer = await sendOnce(url, method, path, sent, method === 'GET' ? until : undefined);
       const waitSeconds = waitOf(answer);
       if (waitSeconds === undefined || waitSeconds > longestWaitSeconds || repeats >= mostRepeats) return answer;
@@ -67,9 +67,9 @@ export async function openSession(settings: Settings) {
 
   return {
     settings,
-    /** What the codes and names of all that this run makes begin with. */
+    /** The beginning of the codes and names of all that this run makes. */
     prefix: `conf-${Date.now().toString(36)}${randomBytes(3).toString('hex')}`,
-    /** What was made and is to be removed. */
+    /** All that was made and is to be removed. */
     ledger: [] as Made[],
     /** The service's clock, by the `Date` header of its first answer. */
     now: () => new Date(Date.now() + skewMs),
@@ -144,7 +144,9 @@ function tokenOf({ status, body, summary }: Answer): string {
   throw new Error(`no access_token: ${summary}`);
 }
 
-/** What can be made; deleting goes in this order, so that nothing is deleted along with another. */
+/**
+ * The kinds of records that can be made. Deleting goes in this order, so that no record is deleted along with another.
+ */
 const kinds = ['reviews', 'orders', 'categories', 'user_grades'] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -154,7 +156,8 @@ export type Made = { kind: Kind; code: string; id?: number };
 /**
  * Removes all that was made, newest first. Works after the run was ended, too.
  *
- * @returns how many were removed (what a check deleted itself is none of them), and what could not be, a line each.
+ * @returns how many were removed (not counting those that a check deleted itself), and those that could not be removed,
+ *   a line each.
  */
 export async function cleanUp(session: Session): Promise<{ removed: number; left: string[] }> {
   const left: string[] = [];
@@ -184,7 +187,7 @@ async function remove(session: Session, { kind, code, id }: Made): Promise<Answe
   return grade === undefined ? undefined : session.call('DELETE', `/v1/user_grades/${grade}`, { afterEnd: true });
 }
 
-/** Grades have no code: one whose answer was lost is found by its name. */
+/** Grades have no code: if the answer about a grade was lost, it is found by its name. */
 async function gradeNamed(session: Session, name: string): Promise<number | undefined> {
   for (let page = 1; page <= 100; page += 1) {
     const { body } = await session.call('GET', '/v1/user_grades', { query: { limit: 100, page }, afterEnd: true });

@@ -49,7 +49,7 @@ export const isSuccess = ({ status }: Answer) => status >= 200 && status < 300;
 export const isRefusal = ({ status }: Answer) => status >= 400 && status < 500;
 export const isRow = (value: unknown): value is Row =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-/** The objects of an array; none of anything else. */
+/** The objects of an array; no objects of anything else. */
 export const rowsIn = (value: unknown): Row[] => (Array.isArray(value) ? value.filter(isRow) : []);
 export const show = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 160));
 
@@ -100,7 +100,7 @@ export function pagesOf({ headers }: Answer): Readonly<Record<string, number>> {
   return pages;
 }
 
-/** The page of one rel. @throws Differs where the header does not tell it. */
+/** The page of one rel. @throws Differs if the header does not tell it. */
 export function pageOf(answer: Answer, rel: 'last' | 'next'): number {
   const page = pagesOf(answer)[rel];
   const header = answer.headers.get('link');

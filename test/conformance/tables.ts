@@ -73,9 +73,9 @@ export type Parameter = {
 };
 
 /**
- * One statement for each parameter of a write: it is taken, and shown where the spec says by which field.
+ * One statement for each parameter of a write: the service takes it, and shows it if the spec says by which field.
  *
- * @param write sends the parameter alone, with what else is required, of a record whose name no other parameter has;
+ * @param write sends the parameter alone, with the other required ones, for a record whose name no other parameter has;
  *   `read` shows the record afterwards.
  */
 export function parameterStatements(

@@ -196,7 +196,7 @@ describe('fingerprint', () => {
     expect(new Set(prints).size).toBe(prints.length);
     const gold = { user_grade_code: 'gold' };
     const ofGrades = [desiredOf(gold, [], none, new Map([['gold', 1]])), desiredOf(gold, []), desiredOf({}, [])];
-    // One that the service does not have yet counts too: a push records what the order waits for.
+    // A grade that the service does not have yet counts too: a push records what the order waits for.
     expect(new Set(ofGrades.map((one) => one.fingerprint)).size).toBe(3);
   });
 });

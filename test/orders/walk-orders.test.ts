@@ -38,7 +38,8 @@ test('a walk reads its orders once, and marks pushed ones that are gone', async 
   expect((await walk()).flat()).toEqual(['A', 'C', 'E']);
   expect(await world.warehouse(absent)).toEqual([{ code: 'B' }, { code: 'D' }, { code: 'F' }]);
 
-  // One that is shown again is absent no more, and one that was dated anew is looked up before it is called absent.
+  // An order that is shown again is no longer absent. If an order's date changed, it is looked up before it counts as
+  // absent.
   await world.shop(`update o set created_at = created_at - interval '1 year' where code = 'C'`);
   await world.place(order('D', { created_at: hoursAgo(30) }));
   expect((await walk()).flat()).toEqual(['A', 'D', 'E']);

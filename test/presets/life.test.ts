@@ -41,7 +41,7 @@ type Step = {
   hour?: string;
   /** Codes of the orders that the change feed shows since the hour began. */
   feed?: string[];
-  /** What the hour changes of the orders at the service: fields, null if empty, and all lines. Dates are hours: `+3h`. */
+  /** The orders' fields (null if empty) and all lines at the service that the hour changes. Dates are hours: `+3h`. */
   shows?: Record<string, Record<string, unknown>>;
   /** What `sync catalog` leaves at the service: `Shirts < <code of the parent> (hidden)`. */
   catalog?: 'synced' | { categories: Record<string, string>; grades: string[] };

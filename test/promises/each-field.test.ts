@@ -28,7 +28,7 @@ const lineFields: Record<string, string[]> = {
   delivery_service: [`'Post'`, `'Courier'`, 'null'],
   product_options: [`jsonb '{"size": "S"}'`, `jsonb '{"size": "M"}'`, 'null'],
 };
-/** What they are called in a request, where that is another name. */
+/** The names of fields in a request, if they differ. */
 const sentAs: Record<string, string> = { user_grade_code: 'user_grade_id', product_code: 'product_id' };
 
 /** Columns that are no field of the service. */

@@ -19,7 +19,7 @@ test('a feed without :since, or no feed and no updated_at, ends the command', as
   await rm(join(SHOP_SQL_DIR, 'changed_orders.sql'));
   const missing = /column updated_at \(timestamptz\) is missing; select it, or write changed_orders\.sql/;
   await sync(missing);
-  // So does a process that has read the queries before.
+  // A process that has read the queries before says the same.
   await expect(shop.hasFeed()).rejects.toThrow(missing);
 });
 

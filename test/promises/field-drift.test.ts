@@ -53,7 +53,7 @@ test('a field that is new, gone, null or of another type is said once', async ({
     expect(await world.cli('backfill reviews')).toMatchObject({ status: 0 });
   };
   await backfill();
-  // What comes on the first day is how the service is.
+  // A field that comes on the first day is normal for the service.
   change = (one) => {
     usual(one);
     one.weight = 7;
@@ -142,7 +142,7 @@ test('events, orders and sub-orders are looked at, and thousands of names are on
   for (const flow of ['reviews', 'orders']) expect(await world.cli('sync', flow)).toMatchObject({ status: 0 });
   await sees(app, 'event', { brand_id: 1, reviews: [], id: 1 });
   await passDay(world);
-  // None is gone because other events lack it.
+  // No field is gone because other events lack it.
   const product = { id: 1, code: 'P', reviews_count: 1, score: 5, trust: 'high' };
   for (let n = 0; n < 60; n += 1) await post([{ brand_id: 1, products: [product] }]);
   await stop();

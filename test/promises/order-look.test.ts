@@ -159,7 +159,7 @@ test('verify finds what differs or is missing, and repairs it without any addres
 
 test('verify names contact that the service shows otherwise; the next sync sends it', async ({ world }) => {
   const contact = (code: string) => ({ user_email: `${code}@example.com`, user_phone: '010-1111-2222' });
-  // None of the others may be sent by the next sync.
+  // The next sync must send none of the others.
   const others = ['OLD', 'WITHHELD', 'FORGOTTEN', 'DELETED'];
   await world.place(...['A', 'MASKED', 'HIDDEN', 'SPELT', ...others].map((code) => order(code, contact(code))));
   await world.sync();
@@ -245,7 +245,7 @@ test('of an order that neither the shop nor the service has nothing is missing',
   const orders = [{ code: 'B', kind: 'deleted' }];
   expect(await world.json('backfill orders --dry-run --diff')).toMatchObject({ orders });
   expect(world.writes()).toEqual([]);
-  // One that a repair deletes does not differ any more.
+  // An order that a repair deletes does not differ any more.
   await world.shop(`update o set deleted_at = now() where code = 'C'`);
   world.environment.ORDER_DELETES = 'send';
   const repair = { repaired: 1, left: 0, counts: { orders_deleted: 1 } };

@@ -156,7 +156,7 @@ test('a dry run says to how many customers contact would go, and sends nothing',
   await world.says(`backfill orders --dry-run --to ${day}`, /^1 order: /);
   await world.sync();
   await world.says('sync orders --dry-run', 'nobody is mailed.');
-  // What a backfill has pushed first goes without for good.
+  // If a backfill pushed an order first, the order goes without contact for good.
   await world.place(order('D', { user_email: 'd@example.com' }));
   await world.run('backfill-orders');
   await world.shop(touchAll);

@@ -87,14 +87,14 @@ test('an order that both ends have lost stays remembered while ORDER_DELETES is 
   await world.warehouse('update sync.order_links set due_at = now()');
   expect(await world.json('sync orders --dry-run')).toMatchObject({ orders: 1, toSend: 1, toDelete: 0 });
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
-  // What forget has masked must not be mailed if the order comes back.
+  // If an order that forget has masked comes back, it must not be mailed.
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'allowed' }]);
 });
 
 test('a deleted order is looked up by its code, and nothing is remembered of it', async ({ world }) => {
   await world.place(order('A', line('1', 7), line('2', 'unknown')), order('LOST'));
   await world.shop(`insert into l (order_code, line_code) values ('A', 'without product')`);
-  // What closed before keeps its date, discarded or not.
+  // A dead letter that closed before keeps its date, discarded or not.
   await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload, resolved_at, is_discarded)
     select 'order_line', 'A/' || d, 'A', 'old', '{}', '2026-01-01', d from unnest(array[true, false]) d`);
   await world.sync();

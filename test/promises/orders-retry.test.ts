@@ -21,14 +21,14 @@ test('a discarded order stays so until it fails for another reason', async ({ wo
   expect(await world.cli('dead-letters discard', String(letter?.id))).toMatchObject({ status: 0 });
   await world.warehouse(`update sync.dead_letters set last_failed_at = now() - interval '100 days'`);
   expect(await failing(422)).toEqual({ outcome: 'done', open: [], isTried: true });
-  // What still fails is not forgotten after 90 days.
+  // A record that still fails is not forgotten after 90 days.
   expect(
     await world.warehouse(`select from sync.dead_letters where last_failed_at > now() - interval '1 day'`),
   ).toHaveLength(1);
   // By its id it can be tried again all the same.
   const stdout = expect.stringMatching(/^0 of 1 record: .* Open: 1/);
   expect(await world.cli('dead-letters retry', String(letter?.id))).toMatchObject({ status: 1, stdout });
-  // Of a row that cannot be read, too.
+  // The same holds for a row that cannot be read.
   await world.shop(`update l set product_id = 0 where order_code = 'O2'`);
   expect(await failing(200)).toMatchObject({ outcome: 'incomplete', open: [{ key: expect.stringMatching(/^O2/) }] });
   await discardAll();

@@ -41,7 +41,7 @@ test('a warehouse that was used with one service refuses another one', async ({ 
   await using worker = await openApp(config, { log: openLog('fatal') });
   proxy.use(() => 'pass');
   expect(await runJob(worker, syncOrders)).toMatchObject({ error: belongs });
-  // So does a webhook, which needs no run.
+  // A webhook, which needs no run, is refused too.
   const named = { id: 1, events: 1, attempts: 1 };
   await expect(readChanged(worker, named)).rejects.toThrow('belongs to another review service');
   expect((await runCli(['doctor'], environment)).stdout).toContain('belongs to another review service');
@@ -115,7 +115,7 @@ test('the same code and id with another date is an order of another account', as
   expect(end).toMatchObject({ status: 1, stderr: belongs });
 });
 
-/** What goes with all that was read of a service of which the warehouse has no record. */
+/** This goes with all else that was read of a service, if the warehouse has no record of that service. */
 const learned = `insert into sync.product_links (product_code, product_id) values ('P', 1)`;
 const idsOfProducts = 'select from sync.product_links';
 

@@ -63,7 +63,7 @@ test('a rescan reads ORDER_RESCAN_DAYS, and nothing before orders were synced', 
   await world.run('sync-orders');
   await world.shop('update o set total_price = 7');
   expect([10, 11]).toContain((await rescan(world)).counts.orders);
-  // What is too old for contact gets none by a rescan either.
+  // An order that is too old for contact gets none by a rescan either.
   const withContact = 'select code from reference_service.orders where user_email is not null order by code';
   expect(valuesOf(await world.atService(withContact))).toEqual(['1', '2', '3', '4']);
   world.environment.ORDER_RESCAN_DAYS = '0';

@@ -60,7 +60,7 @@ test('a second that the service refuses stops nothing else, and is read once it 
   expect(await held(world)).toBe(199);
   expect(await world.warehouse('select from sync.settings where reviews_cursor is not null')).toHaveLength(1);
   expect(await world.warehouse(`select from sync.open_gaps where end_at - start_at < interval '5 s'`)).toHaveLength(1);
-  // What could not be read may differ.
+  // Reviews that could not be read may differ.
   const verified = await cli('verify', 'reviews');
   expect([verified.status, JSON.parse(verified.stdout)]).toMatchObject([1, { differing: 0, problems: [{}] }]);
   // Its next attempt is due later.
@@ -249,7 +249,7 @@ test('hidden reviews are stored as changed, and asked for once a reconcile', asy
   expect(await world.warehouse(shown)).toHaveLength(10);
   await world.says('verify reviews', '10 reviews in no list that the service knows: hidden, perhaps.');
   expect(JSON.parse((await cli('status')).stdout)).toMatchObject({ suspectedGone: 0 });
-  // Where these days are read once a month only, they are asked for once a month only.
+  // Days that are read only once a month are asked for only once a month.
   asked = 0;
   const monthly = await runCli(['sync', 'reconcile'], { ...world.environment, RECONCILE_DAYS: '0' });
   expect(monthly.status).toBe(0);
@@ -283,7 +283,7 @@ test('while the clocks differ by more than a day, runs of reviews fail and say s
   }
   const stdout = expect.stringContaining('60 days ahead of the clock of this machine');
   expect(await cli('verify', 'reviews')).toMatchObject({ status: 1, stdout });
-  // What a cache answers proves what was so when the cache stored it.
+  // A response from a cache proves only what was so when the cache stored it.
   await world.warehouse('truncate warehouse.review_overview, sync.export_windows');
   twist.change = (answer, { method }) => {
     if (method === 'GET') Object.assign(answer.headers, { age: '540' });

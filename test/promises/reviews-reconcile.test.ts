@@ -123,7 +123,7 @@ test('explain tells what the service shows, what the warehouse holds, and what d
   );
   const differences = [{ id: 5, kind: 'stale', fields: ['message', 'updated_at'] }];
   expect(await explain('5')).toMatchObject({ differences });
-  // Of one that is gone the windows are those of the dates that the warehouse holds.
+  // If a review is gone, the windows are those of the dates that the warehouse holds.
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   await world.atService('delete from reference_service.reviews where id = 5');
   expect(await explain('5')).toMatchObject({ windows: [{ axis: 'updated' }, { axis: 'created' }] });

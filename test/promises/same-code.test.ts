@@ -233,7 +233,8 @@ test.for(['off', 'send'] as const)(
     await world.shop(`update o set deleted_at = now() where code in ('xK3f', 'Yk3F');
       update o set total_price = 7 where deleted_at is null; update o set updated_at = now()`);
     for (let run = 1; run <= 2; run += 1) await syncs();
-    // Of the first, its contact goes, or all of it. The second has nothing at the service, and the first goes on.
+    // The first order of a pair loses its contact, or is deleted. The second has nothing at the service, and the first
+    // goes on.
     const [lee, min] = ['lee', 'min'].map((name) => ({ user_code: name, user_email: `${name}@example.com` }));
     const left = deletes === 'send' ? lee : { user_code: 'kim', user_email: null };
     expect(await world.atService(customers)).toEqual([left, min]);

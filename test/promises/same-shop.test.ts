@@ -58,7 +58,7 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   expect(await verdict(world)).toBe('other');
   await world.shop(`update o set created_at = 'infinity'`);
   expect(await verdict(world)).toBe('unknown');
-  // What was never accepted, and what is known to be gone, shows nothing.
+  // Orders that were never accepted, or are known to be gone, show nothing.
   await world.shop(`update o set created_at = '2001-01-01'`);
   await world.warehouse(`update sync.order_links set order_id = null where order_code <> 'O5'`);
   expect(await verdict(world)).toBe('other');

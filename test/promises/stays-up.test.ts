@@ -5,7 +5,7 @@ import { queryAgain } from '../harness/database.ts';
 import { order, orderTest as test } from '../harness/order-world.ts';
 import { noSchedules, openServe, openWorld, type World } from '../harness/world.ts';
 
-/** What a killed or cut off process had in hand is taken over soon. */
+/** Another process soon takes over what a killed or cut off process had in hand. */
 const soon = { TAKE_OVER_SECONDS: '3', ORDER_LEASE_SECONDS: '20' };
 const everyOther = { SCHEDULE_ORDERS: '*/2 * * * * *', SCHEDULE_REVIEWS: '*/2 * * * * *' };
 

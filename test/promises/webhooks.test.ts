@@ -162,7 +162,7 @@ test('a review that cannot be read holds back no other, and is left to the runs'
 
   await post(bad);
   await until(async () => proxy.requests.some(({ path }) => path === `/v1/reviews/${bad}`));
-  // Where this process is killed now, another one takes it within minutes.
+  // If this process is killed now, another one takes it within minutes.
   expect(await waiting(world)).toMatchObject([{ isFar: false }]);
   await post(good);
   await post(0);

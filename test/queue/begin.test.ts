@@ -97,7 +97,7 @@ test('a moment that comes twice leaves its open run; after an ended one comes an
   expect(await findRun(app.warehouse.db, 'due')).toMatchObject(runAs(config));
   await finishRun(app.warehouse.db, 'due', { outcome: 'done' });
   await startDueRun(changed, syncOrders, 'due');
-  // What the first run has read in the coverage ledger is not the second one's.
+  // Spans that the first run recorded in the coverage ledger do not count for the second one.
   const [, { id } = { id: '' }] = await rows();
   expect(await rows()).toEqual([
     { id: 'due', outcome: 'done' },

@@ -24,7 +24,9 @@ const at = (pattern: string, job = 'sync-orders', timeZone = 'Asia/Seoul'): Sche
 const [orders, reviews] = [at('*/5 * * * *'), at('*/5 * * * *', 'sync-reviews')];
 const [others, otherZone] = [at('*/7 * * * *'), at('*/5 * * * *', 'sync-orders', 'UTC')];
 
-/** What was in the queue, by a clock that is so far ahead; what a process has; what is there after its look. */
+/**
+ * What was in the queue, by a clock that is so far ahead; what a process has of its own; what the process makes of it.
+ */
 const rows: [what: string, held: Schedule[], aheadMs: number, own: Schedule[], started: string, watched: string][] = [
   ['the queue has lost all', [], 0, [orders, reviews], 'own', 'own'],
   ['both have the same', [orders], 0, [orders], 'held', 'held'],
@@ -90,7 +92,7 @@ onEachQueue(({ redisUrl }) => {
         vi.useRealTimers();
         const before = await planned();
         if (how === 'started') await applySchedules(queues, own);
-        // What is set again when the worker stops is set before its queue is closed.
+        // Schedules that are set again when the worker stops are set before its queue is closed.
         else await watchSchedules({ queues, log }, own, 3_600_000).close();
         const after = await planned();
         const [of, again] = expected.split(', ');

@@ -77,10 +77,10 @@ const inBatches = jobOf(batches);
 const every = batches.flat();
 
 const broken = () => Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
-/** What a process waits for that hangs until it is stopped. */
+/** Something that a process waits for, and that hangs until it is stopped. */
 const hanging = (signal: AbortSignal) => delay(3_600_000, undefined as never, { signal });
 
-/** What the queue does is tested on both queues, what review-sync makes of it below, on one. */
+/** The queue itself is tested on both queues. What review-sync makes of it, below, is tested on one. */
 onEachQueue(({ redisUrl }) => {
   const open = () => openTestQueues(redisUrl());
 

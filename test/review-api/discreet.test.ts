@@ -49,7 +49,7 @@ test('no error, log line or wait quotes a token, a secret or a customer', async 
     () => 'half',
     (seen) => ({
       status: 302,
-      // Of the query nothing is shown anyway.
+      // Nothing of the query is shown anyway.
       headers: { location: `http://127.0.0.1:1/${encodeURI(echoOf(seen).slice(1)).replaceAll('%20', '/')}` },
     }),
   ];

@@ -317,7 +317,7 @@ test('of an order, ids become numbers, unknown fields pass, absent ones stay abs
   expect(found).toMatchObject({ id: 4, store: 'x', sub_orders: [{ id: 11, product_options: {}, price }, { id: 12 }] });
   expect(found).not.toHaveProperty('user_code');
   expect(found.sub_orders[0]).toMatchObject({ reviews_count: null });
-  // What the service writes otherwise is not shown: one sub-order must not make its order unreadable.
+  // A field that the service writes otherwise is not shown: one sub-order must not make its order unreadable.
   const none = { product_id: null, price: null, product_options: undefined, reviews_count: null };
   expect(found.sub_orders[1]).toMatchObject({ id: 12, ...none });
 });
@@ -339,7 +339,7 @@ test('of a review, absent fields are null, unknown ones pass, odd types are read
   expect(review.videos[0]?.hd_url).toBeNull();
   expect(review.options).toEqual([option, v2]);
 
-  // What the typed reading refuses, the export and the raw reading take as it is.
+  // If the typed reading refuses a record, the export and the raw reading take it as it is.
   expect((await (await shown({ id: 7, score: 'five' })).reviews.getRaw(7)).item).toEqual({ id: 7, score: 'five' });
   expect((await (await shown([{ id: 2, score: 'five' }, 'poison'])).reviews.page(january, 1)).items).toHaveLength(2);
 });

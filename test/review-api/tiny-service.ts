@@ -29,7 +29,7 @@ export const secretToken = (number: number) => `tok-${number}-5ecre7`;
 /** Quick repeats: the decisions are those of production, only shorter. */
 export const quick = { baseDelayMs: 1, maxDelayMs: 2 };
 
-/** A client that asks for more tokens in a test would go on for ever: it gets none. */
+/** A client that asks for more tokens in a test would not stop asking: it gets none. */
 const mostTokens = 200;
 
 /** A service of a few lines, for one test: gives out tokens, records what it saw, answers as told. */

@@ -39,7 +39,7 @@ type Row = { id: number };
 type OddAnswer = Omit<Answer, 'items'> & { items: Row[] };
 type Change = (service: Service, reviews: readonly ModelReview[], how: Partial<Mood>) => Service;
 
-/** The service, whose responses are changed; `number` counts its requests. */
+/** The service with changed responses; `number` counts its requests. */
 function answering(
   service: Service,
   change: (answer: OddAnswer, request: { params: Params; page: number; number: number }) => Partial<Answer>,
@@ -54,7 +54,7 @@ function answering(
     },
   };
 }
-/** The service, of which something else is asked. */
+/** The service with changed requests. */
 const asking = (service: Service, change: (params: Params, page: number) => [Params, number]): Service => ({
   page: async (params, page) => service.page(...change(params, page)),
 });
@@ -71,7 +71,7 @@ const failure = { method: 'GET', path: '/v1/reviews', status: 500, attempts: 14 
 const noResponse = { ...failure, status: undefined, detail: 'the connection broke' };
 const refusal = new RefusedError({ ...failure, status: 400 });
 
-/** Of a process that has seen a long list: a list of a round number of reviews is not cut. */
+/** A process that has seen a long list: it does not take a list with a round number of reviews as cut. */
 const freshLists = () => ({ ...openLists(pLimit(8)), mostRecords: 10_000 });
 
 const usual = { signal: AbortSignal.any([]), plausible: { start: at('2000-01-01') / 1000, end: 4e9 } };
@@ -460,7 +460,7 @@ test('one page of an unsorted list costs a bounded number of requests', async ()
   const service = listed(reviews, { lastPage: 'absent', pageSize: 30, ordered: false, ties: 'shuffled' });
   const read = await idsRead(page1(service, [], {}));
   if (read.ids.length < reviews.length) expect(read.gaps).not.toEqual([]);
-  // What is under way when the requests are spent comes to its end.
+  // Requests under way when the requests are spent come to their end.
   expect(read.requests).toBeLessThan(500 + 2 * reviews.length + 2000);
 });
 

@@ -128,7 +128,7 @@ const failures: fc.Arbitrary<Failure[]> = fc
   .tuple(fc.array(failureOf(undefined, 503), { maxLength: 3 }), fc.array(failureOf(404, 403), { maxLength: 1 }))
   .map(([some, refusal]) => [...some, ...refusal]);
 
-/** The service, of which some requests fail. */
+/** The service; some of its requests fail. */
 function withFailures(service: ReadDeps['reviews'], failing: readonly Failure[]): ReadDeps['reviews'] {
   let number = 0;
   return {
@@ -180,7 +180,7 @@ async function isAllRead(
   const all = held.filter((review) => !how.hides || !isHidden(review));
   const dateOf = (review: ModelReview) => (axis === 'updated' ? review.updatedMs : review.createdMs);
   const missed = all.filter((review) => !seen.ids.has(review.id));
-  // What the ledger calls complete holds everything, and what it does not is reasons.
+  // The ledger calls a span complete only if it holds everything. If something is missing, there are reasons.
   for (const review of missed) expect(isCovered(seen.proven, dateOf(review))).toBe(false);
   if (missed.length > 0) expect(seen.reasons).not.toEqual([]);
   if (seen.reasons.length === 0) {

@@ -29,7 +29,7 @@ beforeEach(async () => {
 const deleted = 'select from warehouse.reviews where deleted_at is not null';
 const at = (status: number, id?: number) => ({ method: 'GET', path: `/v1/reviews/${id}`, status });
 
-/** What reads reviews, with a client of which some methods are other ones. */
+/** The parts that read reviews, with a client that has some methods replaced. */
 function depsWith(change: (reviews: ReviewApi['reviews']) => Partial<ReviewApi['reviews']> = () => ({})) {
   const deps = { ...reviewDeps(app, app.abort.signal), onProgress: () => {} };
   return { ...deps, reviews: { ...deps.reviews, ...change(deps.reviews) } };

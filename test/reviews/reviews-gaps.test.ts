@@ -35,7 +35,7 @@ test('a scheduled run leaves out gaps that are not due, and reads what is new', 
   expect(gaps).not.toEqual([]);
   const spans = await planned();
   for (const { span } of gaps) expect(spans.filter((one) => intersection(one, span))).toEqual([]);
-  // What is written from now on is read, also where clocks were set back.
+  // Reviews that are written from now on are read, even if clocks were set back.
   for (const aheadDays of [0, 3]) {
     await world.warehouse(`update sync.settings set reviews_cursor = reviews_cursor
       || jsonb_build_object('at', (reviews_cursor ->> 'at')::timestamptz + interval '${aheadDays} days')`);

@@ -117,7 +117,7 @@ test('a product with a new code is one product, and what has no product is none'
   for (const view of ['sub_orders', 'reviews_per_delivered_sub_order_by_product']) {
     expect(await ask(`select product_code from bi.${view}`)).toEqual([{ product_code: 'FW26' }]);
   }
-  // Of reviews of one second, the one with the highest id is the newest.
+  // If several reviews are of one second, the one with the highest id is the newest.
   for (const view of ['reviews_by_product', 'reviews_by_product_month']) {
     const codes = await ask(`select product_code from bi.${view} where product_id = 5 and reviews > 5`);
     expect([view, codes]).toEqual([view, [{ product_code: 'AW26' }]]);

@@ -34,7 +34,7 @@ const run = async (text: string) => (await warehouse.pool.query(text)).rows;
 
 const viewsByRow = await readFile(join(import.meta.dirname, 'views-by-row.sql'), 'utf8');
 
-/** The rows in which a view of bi that is answered from counts differs from the view of `by_row`, which reads each row. */
+/** The rows that differ between a view of bi answered from counts and the view of `by_row`, which reads each row. */
 async function differencesByRow() {
   const [there] = await run(`select to_regnamespace('by_row') is not null as is_there`);
   if (there?.is_there !== true) await run(viewsByRow);
@@ -109,7 +109,8 @@ test('beside writers, counts that follow what was touched are those of all rows'
     const random = createRandom(seed);
     const one = (id: number) =>
       version(id, {
-        // No two of one moment, of which either may be the newest. Two months without a review lie before the last one.
+        // No two reviews have one moment: either could then be the newest. Two months without a review lie before the
+        // last one.
         created_at: at(random.pick([random.integer(0, 1500), random.integer(0, 1500), 3400]) + id / 100),
         score: random.pick([5, 4, 3, 2, 1, null]),
         display: random.pick([true, false]),

@@ -119,7 +119,7 @@ test('a gap of updates closes once every review was read by its creation date', 
     await ask('insert into warehouse.review_overview values ($1, to_timestamp($2), now())', [at, seen - hours * hour]);
     expect(await openAfterClosing()).toBe(open);
   }
-  // One that ends after it was found may hold later updates.
+  // A gap that ends after it was found may hold later updates.
   const span = { start: seen - hour, end: seen + hour };
   await openGap(warehouse.db, 'updated', { span, kind: 'failed', reason: 'r' });
   await ask('update sync.open_gaps set first_seen_at = to_timestamp($1::integer)', [seen]);
@@ -196,7 +196,7 @@ test('a gap takes in those within it, and a proven span cuts what it touches', a
   const said = '4 spans of reviews are not read; see review-sync status. The first: 0';
   expect(gapsProblem(await openGaps(warehouse.db))).toBe(said);
 
-  // What two gaps leave of one span is one gap.
+  // Two gaps within one span leave one gap.
   for (const start of [100, 200]) await gap(start, 300);
   await closeGaps(warehouse.db, 'created', { start: 100, end: 250 });
   expect((await all()).filter(([, start]) => Number(start) >= 100)).toEqual([['created', 250, 300, 1]]);

@@ -104,7 +104,7 @@ test('the first push decides about contact for good', async () => {
   await store.release(await taken('O5'), { isBrokenOff: true });
   const both = await Promise.all([store.lease(wanted('O5')), store.lease(wanted('O5', 'withheld', true))]);
   expect(both.flatMap((one) => ('link' in one ? [one.link.contact] : []))).toEqual(['withheld']);
-  // One that was given back before anything was sent has decided nothing.
+  // A push that was given back before anything was sent has decided nothing.
   for (const contact of ['withheld', 'allowed'] as const) {
     const leased = await taken('O2', contact);
     expect(leased.link.contact).toBe(contact);
@@ -138,7 +138,7 @@ test('a lease is kept alive in each request, checked before each write, and rene
   const leased = await taken('O1');
   leased.renewedAtMs -= 15_001;
   expect(() => store.assertLease(leased)).toThrow(LeaseLostError);
-  // What is written down before the requests renews it, for this process and for all others.
+  // Saving before the requests renews the lease, for this process and for all others.
   await ask(`update sync.order_links set lease_expires_at = now() + interval '1 second'`);
   await store.saveLines(leased, []);
   expect(() => store.assertLease(leased)).not.toThrow();

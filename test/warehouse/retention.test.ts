@@ -6,7 +6,7 @@ import { openTestWarehouse } from '../harness/warehouse.ts';
 test('what is kept for some days goes a second after them, and not before', async () => {
   const { ask, warehouse } = await openTestWarehouse();
   const now = new Date('2026-07-01T00:00:00Z');
-  // Of each kind one row that is a second too young, and one that is a second too old.
+  // For each kind, one row that is a second too young, and one that is a second too old.
   await ask(`with dated as (
        select age, timestamptz '2026-07-01' - make_interval(days => 90, secs => seconds) as at
        from (values ('young', -1), ('old', 1)) as row (age, seconds)

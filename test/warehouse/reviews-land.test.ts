@@ -339,7 +339,7 @@ test('what only a review alone shows outlives a list, and the other way round', 
   };
   expect((await stored(columns))[0]).toEqual({ ...whole, ...listed });
   expect(await compare([{ ...inList, comments_count: 2 }, review(2, { user_id: 8 })])).toEqual([]);
-  // Of a review alone only what both have is compared.
+  // If a review is shown alone, only the fields that both have are compared.
   const compareAlone = (one: object) => compareOne(warehouse, Buffer.from(JSON.stringify(one)));
   expect(await compareAlone({ ...alone, tag_name: null, third_party_name: 'partner', first: 1 })).toEqual([]);
   expect(await compareAlone({ ...alone, tag_name: null, mood: 'bad' })).toMatchObject([{ fields: ['mood'] }]);

@@ -9,7 +9,7 @@ import { review } from './reviews.ts';
 /** An operation of the spec, with a path and parameters under which it would succeed, on records of this run. */
 type Operation = [method: Method, route: string, aim: (context: Context) => Promise<[path: string, params: Params]>];
 
-/** Of one resource, by the code that this run gave it where an answer's id is not needed. */
+/** The operations of one resource. They use the code that this run gave it, unless they need the id from an answer. */
 function operationsOf({ kind, headings, required, text }: Resource): Operation[] {
   const path = `/v1/${kind}`;
   const change = { [text.sent]: 'Nobody' };
@@ -24,7 +24,7 @@ function operationsOf({ kind, headings, required, text }: Resource): Operation[]
     };
   const creation: Operation[2] = async (context) => {
     const code = context.code('without-token');
-    // In case it makes one.
+    // In case it creates something.
     enter(context, kind, code);
     return [path, { ...(await required(context)), [keyOf(kind)]: code }];
   };
@@ -91,7 +91,7 @@ export const authentication: readonly Statement[] = [
   ),
   says('1 and 2: grant_type, client_id and client_secret as form fields give access_token in JSON', async (context) => {
     const { status, body } = await context.requestToken(fieldsOf(context));
-    // Not shown in the report: it is good for everything.
+    // Not shown in the report: this token opens everything.
     ensure(hasToken(body), `status ${status} without it`, 'access_token: string');
   }),
   ...operations.map(([method, route, aim]) =>

@@ -78,7 +78,7 @@ const gradeFields: FieldTable = [
   ['datetime', 'created_at updated_at'],
 ];
 
-/** This run's grade in the list: it is on the last page, as long as the list tells which that is. */
+/** This run's grade in the list: it is on the last page, if the list tells which page is the last. */
 async function listedGrade({ get, list, one }: Context) {
   const { id } = await one('user_grades');
   const first = await get(path, { limit: 100 });
@@ -101,7 +101,7 @@ export const userGrade: Resource = {
   under: 'Endpoints, User grades',
   headings: { list: 'List', get: 'Get', create: 'Create', update: 'Update', delete: 'Delete' },
   tables: { section: 'Resources, User grade', alone: gradeFields, listedSample: listedGrade },
-  // Shows whose it is where a grade is made without a name.
+  // Shows whose grade it is if it is made without a name.
   required: ({ prefix }) => ({ icon_url: `https://example.com/${prefix}.png` }),
   refusedWithout: ['name'],
   parameters: { create: [icon], update: [{ name: 'name', value: 'Renamed', shownAs: 'name' }, icon], updateByCode: [] },

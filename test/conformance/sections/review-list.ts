@@ -32,7 +32,7 @@ const unrated: Make = async (context) => {
   throw new is.CannotTell(`needs a review without rating; it has score ${is.show(review.score)}`);
 };
 
-/** The list under these parameters has the one review, where one is given, and lacks the other. */
+/** The list under these parameters has the one review, if one is given, and lacks the other. */
 async function tells({ list, shared }: Context, query: Params, has?: Make, lacks?: Make): Promise<void> {
   const [there, absent] = [has && (await shared(has)), lacks && (await shared(lacks))];
   const ids = is.idsOf(await list(path, { limit: 100, ...query }));
@@ -41,7 +41,7 @@ async function tells({ list, shared }: Context, query: Params, has?: Make, lacks
 }
 
 type Query = (context: Context) => Params | Promise<Params>;
-/** Parameters under which the list has this run's review, or another one, and lacks that of the stranger, or another. */
+/** Parameters under which the list has one review (default: this run's) and lacks another (default: the stranger's). */
 const filter = (sentence: string, query: Query, has: Make = ours, lacks: Make = stranger) =>
   says(sentence, async (context) => tells(context, await query(context), has, lacks));
 /** The same for a filter that needs two products. */
@@ -51,7 +51,7 @@ const productFilter = (name: string, value: (context: Context) => string | Promi
     return { [name]: await value(context) };
   });
 
-/** A filter whose value fits none of this run's reviews: then none of them may be listed. */
+/** A filter with a value that fits none of this run's reviews: then none of them may be listed. */
 const none = (name: string, of: string, value: string | number | ((category: Record) => unknown)) =>
   says(`${name}: only reviews ${of}`, async (context) => {
     const { code, get, one } = context;
@@ -108,7 +108,10 @@ const reviewList: readonly is.Statement[] = [
   }),
 ];
 
-/** A review of this run, written at a time of its own, on condition that the service's day is still that of the first. */
+/**
+ * A review of this run, written at a time of its own, on condition that the service's day is still that of the first
+ * one.
+ */
 const reviewAt = (name: string, days: number, time: string) => {
   const make = async (context: Context) => {
     const at = await context.daysAgo(days, time);
@@ -148,7 +151,9 @@ async function isListed(context: Context, query: Params, dated: Dated, isThere: 
   is.ensure(ids.includes(review.id) === isThere, `${is.show(query)} ${how} a review of ${review.at.iso}`, expected);
 }
 
-/** What a list is asked for: a value by which a parameter is one of these days before today, or a time of such a day. */
+/**
+ * What a list is asked for: a value with which a parameter is one of these days before today, or a time of such a day.
+ */
 type Asked = { readonly [name: string]: number | readonly [days: number, time: string] };
 /** A list, the reviews that it must have, and those that it must lack. */
 type Listing = readonly [asked: Asked, has: readonly Dated[], lacks?: readonly Dated[]];

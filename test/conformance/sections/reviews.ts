@@ -57,7 +57,7 @@ const itemOf = async (context: Context): Promise<Params> => ({
 const optionsAnswer = async (context: Context) =>
   context.post('reviews', 'with-options', { ...reviewParams(context), ...(await itemOf(context)) });
 
-/** An item of additional information that the service shows: of a listed review, or else of one of this run. */
+/** An item of additional information that the service shows: from a listed review, or else from one of this run. */
 async function anOption(context: Context): Promise<is.Row> {
   const { shared } = context;
   const listed = (await shared(newestReviews)).find(hasItems('options'));
@@ -68,7 +68,7 @@ async function anOption(context: Context): Promise<is.Row> {
 /** Which form of the options the shop has, as its reviews show it. */
 const isV2 = async (context: Context) => 'option_type_name' in (await anOption(context));
 
-/** @throws CannotTell where `options` cannot be written. */
+/** @throws CannotTell if `options` cannot be written. */
 async function needsDefaultForm(context: Context): Promise<void> {
   if (await isV2(context)) throw new is.CannotTell('the shop uses the v2 form, which takes no options');
 }
@@ -115,7 +115,7 @@ async function imageOf({ shared }: Context): Promise<is.Row> {
   return first;
 }
 
-/** What all writes of a review take, but for lists. */
+/** The parameters that all writes of a review take, except lists. */
 const reviewParameters: readonly Parameter[] = [
   { name: 'product_id', value: productIdOf, shownAs: 'product_id' },
   { name: 'product_code', value: productCodeOf, shownAs: 'product_code' },

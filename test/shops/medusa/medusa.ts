@@ -271,7 +271,7 @@ const paymentsOf = (order: Row): Row[] => (order.payment_collections ?? []).flat
 const amountOf = (order: Row, what: 'captures' | 'refunds') =>
   sum(paymentsOf(order).flatMap((one) => (one[what] ?? []).map(({ amount }: Row) => Number(amount))));
 
-/** What the order costs; of one that was paid back, at most what was paid and not paid back. */
+/** The price of the order. If some of it was paid back, at most what was paid and not paid back. */
 function totalOf(order: Row): number {
   const [paid, refunded] = [amountOf(order, 'captures'), amountOf(order, 'refunds')];
   const total = Number(order.summary.current_order_total);

@@ -344,7 +344,7 @@ function orderOf(order: Row, isLiving: boolean, priceOf: (line: Row) => number):
   };
 }
 
-/** What the customer has paid and not got back, where something was paid back; otherwise what the order costs. */
+/** If something was paid back, what the customer has paid and not got back; otherwise the price of the order. */
 function totalOf({ totalWithTax, payments }: Row): number {
   const isPaid = ({ state }: Row) => ['Authorized', 'Settled'].includes(state);
   const paid = sum(payments.filter(isPaid).map((one: Row) => one.amount));
