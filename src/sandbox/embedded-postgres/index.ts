@@ -10,7 +10,7 @@ import pg from 'pg';
 export type EmbeddedDatabase = {
   /** `postgres://` address of one database of the server, which need not exist yet. */
   url(database: string): string;
-  /** Creates the database unless it is there; gives its address. */
+  /** Creates the database unless it exists. Returns its address. */
   createDatabase(database: string): Promise<string>;
   /** Where the server keeps its files. */
   readonly directory: string;
@@ -33,12 +33,12 @@ export type HostOrder = { directory: string; temporary: boolean; port: number; s
 export type HostAnswer = { ready: { directory: string; password: string } } | { failed: string };
 
 /**
- * Starts a Postgres 18 that needs nothing installed, on 127.0.0.1, in a process of its own: when this process ends,
- * however it ends, that one stops the server and removes its temporary folder. For demo, tests and trying out only.
- * The user of the addresses is a superuser with a random password, which is kept beside the data, in a folder that is
- * closed to other users.
+ * Starts a Postgres 18 on 127.0.0.1, in a process of its own; nothing needs to be installed. When this process ends, in
+ * whatever way, that process stops the server and removes its temporary folder. For demo, tests and trying out only.
+ * The user of the addresses is a superuser. Its random password is kept beside the data, in a folder that is closed to
+ * other users.
  *
- * @throws Error with the server's own words when it does not start.
+ * @throws Error with the server's own words if it does not start.
  */
 export async function startEmbeddedDatabase(options: EmbeddedDatabaseOptions = {}): Promise<EmbeddedDatabase> {
   const { keepIn, temporaryIn = tmpdir() } = options;

@@ -3,12 +3,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 
-/** The password of all servers that versions up to 0.1 kept. */
+/** The password of all servers whose data is kept from versions up to 0.1. */
 const passwordOfOldVersions = 'review-sync';
 
 export const randomSecret = () => randomBytes(24).toString('hex');
 
-/** A secret that is kept in a file of the server's folder, made at random the first time: as long as the data stays, it does. */
+/**
+ * A secret in a file of the server's folder. It is made at random the first time, and stays as long as the data does.
+ */
 export async function keptSecret(directory: string, name: string): Promise<string> {
   const file = join(directory, name);
   const made = randomSecret();
@@ -21,7 +23,7 @@ export async function keptSecret(directory: string, name: string): Promise<strin
   }
 }
 
-/** Gives a server of an old version the password of its file. */
+/** Gives a server of an old version the password in its file. */
 export async function setPassword(port: number, password: string): Promise<void> {
   const connect = async (given: string) => {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database: 'postgres', password: given });

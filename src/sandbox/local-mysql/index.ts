@@ -38,8 +38,8 @@ export function findMysqlProgram(kind: MysqlKind, path: string): string | undefi
 }
 
 /**
- * Ends the server and removes its data when standard input closes: also when the process that started it was killed.
- * Then nobody reads what the shell says of the killed server, and writing it must not end the shell.
+ * Ends the server and removes its data when standard input closes, also if the process that started it was killed. Then
+ * nobody reads what the shell says about the killed server, and writing it must not end the shell.
  */
 const guard = `exec 3<&0
 "$@" 3<&- & server=$!
@@ -48,12 +48,12 @@ trap '' PIPE
 wait $server; rm -rf "$DIRECTORY"`;
 
 /**
- * Starts a server with a new, empty data folder on a free port of 127.0.0.1. It goes with the process that started it.
+ * Starts a server with a new, empty data folder on a free port of 127.0.0.1. It ends with the process that started it.
  * For demo, tests and trying out only: it does not wait for the disk.
  *
  * @param timeZone zone of the server's own clock.
  * @param temporaryIn where its folder is made; default: the system's.
- * @throws Error with the server's own words when it does not start within three minutes.
+ * @throws Error with the server's own words if it does not start within three minutes.
  */
 export async function startLocalMysql(
   kind: MysqlKind,
@@ -68,7 +68,7 @@ export async function startLocalMysql(
     kind === 'mariadb'
       ? ['mariadb-install-db', '--no-defaults', '--skip-test-db', '--auth-root-authentication-method=normal']
       : [program, '--no-defaults', '--initialize-insecure'];
-  // A server that starts removes the temporary tables of all servers that share its folder for them.
+  // A server that starts removes the temporary tables of all servers with the same folder for temporary tables.
   const temporary = `--tmpdir=${directory}`;
   await promisify(execFile)(install ?? '', [...options, data, temporary, ...asRoot]);
   // Run before the server listens: no other user of this machine gets in.
@@ -110,7 +110,7 @@ export async function startLocalMysql(
   return { url, directory, close };
 }
 
-/** A statement a line, as MariaDB reads such a file. */
+/** One statement a line, as MariaDB reads such a file. */
 const onlyRootWith = (password: string) => `delete from mysql.global_priv where User in ('root', '');
 flush privileges;
 create user root@'127.0.0.1' identified by '${password}';

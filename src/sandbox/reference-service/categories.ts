@@ -9,7 +9,7 @@ import { assignments, type Fields, set } from './sql.ts';
 import type { Store } from './store.ts';
 
 const json = 'reference_service.category_json(c)';
-/** One writer at a time: two that each look before the other has written would make a cycle, which has no depth. */
+/** One writer at a time: if two both look before either has written, they could make a cycle, which has no depth. */
 const lockSql = `select pg_advisory_xact_lock(hashtext('reference_service.categories'))`;
 
 /**

@@ -13,7 +13,7 @@ type Reads = {
   list(request: FastifyRequest, reply: FastifyReply): Promise<unknown>;
 };
 
-/** `GET <path>`, which with a code is the one record, and `GET <path>/:id`. */
+/** `GET <path>`, which returns one record if it has a code, and `GET <path>/:id`. */
 export function readRoutes(app: FastifyInstance, path: string, { get, list }: Reads): void {
   app.get(path, async (request, reply) => {
     const params = paramsOf(request);
@@ -23,9 +23,9 @@ export function readRoutes(app: FastifyInstance, path: string, { get, list }: Re
 }
 
 type Writes = {
-  /** Creates, or updates the one of that code; gives its detail. */
+  /** Creates the record, or updates the record with that code. Returns its detail. */
   upsert(params: Params): Promise<unknown>;
-  /** Gives the id. */
+  /** Returns the id. */
   update(by: By, key: unknown, params: Params): Promise<number>;
   remove(by: By, key: unknown): Promise<void>;
 };

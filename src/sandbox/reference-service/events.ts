@@ -32,7 +32,7 @@ export async function openEvents(service: Service): Promise<Events> {
 
   async function sendAll(receiverId: number, url: string): Promise<void> {
     for (let failures = 0; !ended.signal.aborted; ) {
-      // When Postgres is away, the events stay there.
+      // If Postgres is away, the events stay in its table.
       const events = await batchOf(receiverId).catch(() => []);
       const [first] = events;
       if (first) {
@@ -83,7 +83,7 @@ async function isDelivered(url: string, body: unknown, signal: AbortSignal): Pro
       redirect: 'manual',
       signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), signal]),
     });
-    // Nobody reads the body of the response, and unread it would hold the connection.
+    // Nobody reads the body of the response. Left unread, it would hold the connection.
     await response.body?.cancel();
     return response.ok;
   } catch {
@@ -91,7 +91,7 @@ async function isDelivered(url: string, body: unknown, signal: AbortSignal): Pro
   }
 }
 
-// The events of one kind that waited longest. An event that is in one body twice is sent once, at its newest time.
+// The events of one kind that waited longest. If an event is in one body twice, it is sent once, with its newest time.
 const batchSql = `
   with due as (
     select * from reference_service.webhook_events where receiver_id = $1

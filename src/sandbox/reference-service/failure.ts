@@ -15,11 +15,11 @@ export class Failure extends Error {
 
 export const notFound = (what: string) => new Failure(404, `${what} not found`);
 
-/** The answer to whatever went wrong: a Failure as it is, what Postgres refuses of the data as the caller's fault. */
+/** The answer to any error: a Failure as it is, and what Postgres refuses of the data as the caller's fault. */
 export function asFailure(error: Error & { statusCode?: number; code?: string; detail?: string }): Failure {
   if (error instanceof Failure) return error;
   if (error.code === '23505') return new Failure(422, takenOf(error.detail) ?? error.message);
-  // 54: what is too long for an index, say.
+  // 54: a value that is too long for an index, say.
   if (/^(2[123]|54)/.test(error.code ?? '')) return new Failure(422, error.message);
   return new Failure(error.statusCode ?? 500, error.message);
 }

@@ -40,8 +40,8 @@ export type ReferenceService = {
 const resources = [orders, subOrders, categories, userGrades, overview, reviews, reviewWrites];
 
 /**
- * Starts a real implementation of the service's interface, a reading of the spec independent of the client's. All its
- * state is in Postgres, so that it is there after a restart.
+ * Starts a real implementation of the service's interface: a reading of the spec that is independent of the client's.
+ * All its state is in Postgres, so the state survives a restart.
  */
 export async function startReferenceService(options: ReferenceServiceOptions): Promise<ReferenceService> {
   const { now = () => new Date(), random = Math.random, host = '127.0.0.1', port = 0 } = options;
@@ -102,8 +102,8 @@ export async function startReferenceService(options: ReferenceServiceOptions): P
 }
 
 /**
- * A trial holds the shop's customers. A web page that gives its own name the address of this machine must not read them
- * through the browser of its visitor.
+ * A trial holds the shop's customers. If a web page gives its own name the address of this machine, it must not read
+ * them through its visitor's browser.
  */
 function refuseOtherNames(app: FastifyInstance): void {
   app.addHook('onRequest', async (request, reply) => {
@@ -113,7 +113,8 @@ function refuseOtherNames(app: FastifyInstance): void {
 }
 
 /**
- * Answers what is under way; connections that are kept open for more are closed, also those that only then fall idle.
+ * Answers the requests under way. Also closes connections that are kept open for more, including those that fall idle
+ * only then.
  */
 async function closeApp(app: FastifyInstance): Promise<void> {
   app.server.keepAliveTimeout = 1;
@@ -135,7 +136,7 @@ function openApp(): FastifyInstance {
     forceCloseConnections: 'idle',
     bodyLimit: 10 * 1024 * 1024,
     routerOptions: { maxParamLength: 500, querystringParser: parseForm },
-    // For a path that cannot be read: its own words would repeat the address with its token.
+    // For a path that cannot be read. The framework's own message would repeat the address with its token.
     frameworkErrors: (error, _request, reply) =>
       answerFailure(new Failure(error.statusCode ?? 400, 'the path cannot be read'), reply),
   });

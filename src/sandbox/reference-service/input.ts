@@ -6,8 +6,8 @@ type Maybe<T> = T | null | undefined;
 export type Input = ReturnType<typeof readInput>;
 
 /**
- * The parameters of a request, in the types that the resources work with. That they are what their schemas allow was
- * checked before (schemas/check-exchange.ts).
+ * The parameters of a request, in the types that the resources work with. schemas/check-exchange.ts has checked before
+ * that their schemas allow them.
  *
  * @param params query, form or JSON fields, merged.
  */

@@ -32,7 +32,7 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
       const { sql, values } = assignments({ ...fields, updated_at: now() }, 1);
       await rows(`update reference_service.orders set ${sql} where id = $1`, [before.id, ...values]);
       if (fields.code !== undefined && fields.code !== before.code) {
-        // Its reviews name it, and go with it if it is deleted.
+        // The order's reviews name it by its code, and are deleted with it.
         await rows('update reference_service.reviews set order_code = $2, updated_at = $3 where order_code = $1', [
           before.code,
           fields.code,
@@ -43,7 +43,7 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
     });
   }
 
-  /** Reviews of the order go along, and so do its sub-orders with theirs. */
+  /** Reviews of the order are deleted with it. So are its sub-orders, with their reviews. */
   async function remove(column: By, key: unknown): Promise<void> {
     await store.transaction(async (rows) => {
       const [row] = await rows<{ code: string }>(
@@ -66,7 +66,7 @@ export function orders(app: FastifyInstance, { store, now }: Service): void {
       `select count(*) as total from reference_service.orders o where ${where}`,
       [paidOn, names],
     );
-    // First the keys, then the rows: else those that the offset skips would be rendered too.
+    // First the keys, then the rows: otherwise the rows that the offset skips would be rendered too.
     const page = await store.rows<{ body: unknown }>(
       `with page as (
          select o.id from reference_service.orders o where ${where} order by o.created_at, o.id limit $3 offset $4

@@ -17,7 +17,7 @@ export function sendPage(
   const real = Math.max(1, Math.ceil(page.total / page.limit));
   const last = page.last === undefined ? real : page.last;
   const named = `${request.protocol}://${request.host}`;
-  // A Host may be absent (HTTP/1.0), or none at all.
+  // A Host header may be absent (HTTP/1.0), or not be a host.
   const base = URL.canParse(named) ? named : `http://127.0.0.1:${request.socket.localPort}`;
   const url = new URL(request.url, base);
   const link = (number: number, rel: string) => {

@@ -3,8 +3,8 @@ import type { Store } from './store.ts';
 export type ProductKey = { id: number | null | undefined; code: string | null | undefined };
 
 /**
- * The id of a product. The spec has no operation that makes one, so a product is made when it is first named; named by
- * id and code together, the two are paired.
+ * The id of a product. The spec has no operation that creates a product, so a product is created when a request first
+ * names it. If a request names it by id and code together, the two are paired.
  *
  * @returns null if neither is given.
  */
@@ -14,7 +14,7 @@ export async function productId(rows: Store['rows'], { id, code }: ProductKey, n
       id,
     ]);
     if (product && (typeof code !== 'string' || product.code === code)) return id;
-    // Without this, two requests at once would both find the id free, and one of them would find the code taken.
+    // Without this, two requests at once would both find the id free, and one of them would then find the code taken.
     await rows(`select pg_advisory_xact_lock(hashtext('reference_service.products'))`);
     await rows(
       `insert into reference_service.products as p (id, code, updated_at) values ($1, $2, $3)

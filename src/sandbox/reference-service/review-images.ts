@@ -13,8 +13,8 @@ export function readImages(input: Input, now: Date): string | undefined {
 }
 
 /**
- * Shows the images whose time has come, before anything is read. That changes the review, at that time and not at the
- * time somebody looks: who reads by update date finds it.
+ * Shows the images whose time has come, before anything is read. The review changes at that time and not when somebody
+ * looks: a reader by update date finds it.
  */
 export async function showImages({ store, now }: Service): Promise<void> {
   await store.rows(

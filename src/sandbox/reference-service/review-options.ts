@@ -25,7 +25,7 @@ export function readReviewOptions(input: Input, { options }: Service): ReviewOpt
   });
 }
 
-/** The items given replace the review's items; an item with a known code keeps its id. */
+/** The items in the request replace the review's items; an item with a known code keeps its id. */
 export async function writeReviewOptions(
   rows: Store['rows'],
   written: { reviewId: number; items: readonly ReviewOption[]; now: Date },

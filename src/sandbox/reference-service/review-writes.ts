@@ -71,7 +71,7 @@ export function reviewWrites(app: FastifyInstance, service: Service): void {
 
 type Write = { fields: Fields; product: ProductKey; items: ReviewOption[] | undefined };
 
-/** What a write asks for; the three kinds take a little less each. @throws Failure 422 with all that is wrong. */
+/** The fields of a write; each of the three kinds lacks some. @throws Failure 422 with all that is wrong. */
 function readWrite(service: Service, params: Params, kind: 'create' | 'id' | 'code'): Write {
   const input = readInput(params);
   const fields: Fields = {};
@@ -94,7 +94,7 @@ function readWrite(service: Service, params: Params, kind: 'create' | 'id' | 'co
   return { fields, product, items };
 }
 
-/** The columns to write; a product that is named for the first time is made. */
+/** The columns to write. A product that is named for the first time is created. */
 async function columnsOf(rows: Store['rows'], { fields, product }: Write, now: Date): Promise<Fields> {
   const id = await productId(rows, product, now);
   return id === null ? fields : { ...fields, product_id: id };

@@ -54,7 +54,7 @@ export function reviews(app: FastifyInstance, service: Service): void {
     const from = `${fromReviews} where ${conditions.join(' and ')}`;
     const [counted] = await store.rows<{ total: number }>(`select count(*) as total from ${from}`, values);
     const offset = (paging.page - 1) * paging.limit;
-    // First the keys, then the rows: else those that the offset skips would be rendered too.
+    // First the keys, then the rows: otherwise the rows that the offset skips would be rendered too.
     const order = `${date} ${direction}, r.id ${direction}`;
     const [page] = await store.rows<{ body: string }>(
       `with page as materialized (
@@ -67,7 +67,7 @@ export function reviews(app: FastifyInstance, service: Service): void {
     const total = counted?.total ?? 0;
     const last = lastOf(service, Math.ceil(total / paging.limit));
     sendPage(request, reply, { ...paging, total, last, mostPages: limits.pages });
-    // Rendered by Postgres; parsing it only to print it again would take longer than all the rest.
+    // Rendered by Postgres: parsing it here only to print it again would take longer than all the rest.
     return reply.type('application/json; charset=utf-8').send(page?.body);
   }
 }
@@ -85,8 +85,8 @@ function lastOf({ options }: Service, real: number): number | null | undefined {
 }
 
 /**
- * Days are ignored if times are given; without either, the last 30 days (docs/interface.md, "Reviews", rules 1 and
- * 3).
+ * Days are ignored if times are given. If neither are given, the period is the last 30 days (docs/interface.md,
+ * "Reviews", rules 1 and 3).
  */
 function readPeriod(input: Input): (string | null)[] {
   const times = [input.text('start_datetime') ?? null, input.text('end_datetime') ?? null];
@@ -104,7 +104,7 @@ const periodSql = `select
   )) as "end"`;
 
 /**
- * @throws Failure 422 for a period that is over 45 days, by the calendar as well as in hours: clocks may change in it.
+ * @throws Failure 422 if a period is over 45 days, by the calendar as well as in hours: clocks may change within it.
  */
 async function boundsOf({ store, now }: Service, period: (string | null)[]): Promise<{ start: Date; end: Date }> {
   const [bounds] = await store.rows<{ start: Date; end: Date; is_too_long: boolean }>(

@@ -1,6 +1,6 @@
 import { openStore, type Store } from './store.ts';
 
-/** A review as it may stand in the service from the start. */
+/** A review as it may be in the service from the start. */
 export type SeedReview = {
   code?: string;
   product_code: string;
@@ -14,7 +14,7 @@ export type SeedReview = {
   images_count?: number;
   videos_count?: number;
   comments_count?: number;
-  /** In place of as many made-up ones as `comments_count` says. */
+  /** Replaces the made-up comments, of which there are otherwise `comments_count`. */
   comments?: Record<string, unknown>[];
   likes_count?: number;
   plus_likes_count?: number;
@@ -47,8 +47,8 @@ async function insertReviews(store: Store, reviews: readonly SeedReview[]): Prom
 }
 
 /**
- * Makes a review of each of these products that has none, a minute apart: from reviews a reader learns the service's
- * ids of products.
+ * Makes a review of each of these products that has none, a minute apart: a reader learns the service's ids of products
+ * from reviews.
  */
 export async function seedReviewOfEach(databaseUrl: string, productCodes: readonly string[], now: Date): Promise<void> {
   if (productCodes.length === 0) return;

@@ -15,9 +15,9 @@ export type ReferenceServiceOptions = {
   latencyMs?: number;
   /** Share of requests that fail: 500, 503, or a connection that breaks before or after the work was done. */
   failRate?: number;
-  /** Requests per second, above which the answer is 429. */
+  /** Requests per second. Above this, the answer is 429. */
   rateLimitPerSecond?: number;
-  /** How long a token is good for; default: it never expires. */
+  /** How long a token is valid; default: it never expires. */
   tokenTtlSeconds?: number;
   /** Whether the client is a partner's API user, who may delete only reviews that it made itself. Default: no. */
   partner?: boolean;
@@ -27,13 +27,16 @@ export type ReferenceServiceOptions = {
   moneyUnit?: 'hundredths' | 'whole';
   /** `currency_iso` of all amounts; default KRW. */
   currency?: string;
-  /** What the review list's `Link` says of the last page: the truth, at most 30, or nothing. */
+  /** The last page in the review list's `Link`: the true one, at most 30, or none. */
   lastPageLink?: 'real' | 'capped' | 'absent';
-  /** Fields of a review that no response shows, also not if the interface has them. Default: none. */
+  /** Fields of a review that no response shows, even if the interface has them. Default: none. */
   hiddenFields?: readonly string[];
   /** Addresses to which webhooks are sent, beside those that the database holds already. */
   receivers?: readonly string[];
-  /** Whether each answer is held against its schema before it goes; what does not fit becomes a 500. Default: no. */
+  /**
+   * Whether each answer is checked against its schema before it is sent; an answer that does not fit becomes a 500.
+   * Default: no.
+   */
   checkAnswers?: boolean;
   /** The service's clock. */
   now?: () => Date;

@@ -34,7 +34,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     connectionString: options.databaseUrl,
     // A new connection costs more than the statements of a request take.
     max: 3,
-    // Postgres does all that has to do with zones: it prints and reads in the session's.
+    // Postgres does all that depends on zones: it prints and reads in the session's zone.
     options: Object.entries(settings)
       .map(([name, value]) => `-c ${name}=${value}`)
       .join(' '),
@@ -75,7 +75,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   };
 }
 
-/** If two transactions wait for each other, Postgres rolls one of them back: it is run again. */
+/** If two transactions wait for each other, Postgres rolls one of them back. That one is run again. */
 async function withoutDeadlock<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -8,7 +8,7 @@ import { assignments, type Fields, set } from './sql.ts';
 
 const path = '/v1/orders/:order_id/sub_orders';
 
-/** Sub-orders (docs/interface.md, "Sub-orders"): each POST adds one more, whatever is there already. */
+/** Sub-orders (docs/interface.md, "Sub-orders"): each POST adds one more, whatever is already there. */
 export function subOrders(app: FastifyInstance, { store, now }: Service): void {
   app.post(path, async (request, reply) => {
     const orderId = idOf(request, 'order_id');

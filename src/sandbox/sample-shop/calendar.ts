@@ -19,7 +19,7 @@ export function dateIn(at: Moment): { compact: string; month: number } {
   return { compact: local.toISOString().slice(0, 10).replaceAll('-', ''), month: local.getUTCMonth() };
 }
 
-/** The newest complete week of 24 to 30 November, in which the shop rewards reviews. */
+/** The newest complete week of 24 to 30 November. In this week the shop rewards reviews. */
 export function saleWeek(now: Moment): Period {
   const year = new Date(now + offset).getUTCFullYear();
   const ofYear = (y: number) => ({ start: Date.UTC(y, 10, 24) - offset, end: Date.UTC(y, 11, 1) - offset });

@@ -15,13 +15,13 @@ export type ShopChange = {
 };
 
 export type ChangeScriptOptions = {
-  /** Each change takes one of so many orders; at least 24. */
+  /** Each change takes one in so many orders; at least 24. */
   every: number;
   /** The changes that only a rescan finds stay within orders of so many days. */
   rescanDays: number;
 };
 
-/** Within the last five minutes, so that a run reads the changes of all kinds mixed. */
+/** Within the last five minutes, so that a run reads changes of all kinds mixed. */
 const lately = `clock_timestamp() - random() * interval '5 minutes'`;
 const dated = `modified_at = ${lately}`;
 

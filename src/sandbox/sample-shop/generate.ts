@@ -10,7 +10,7 @@ export type { SeedReview } from './reviews.ts';
 
 export type SampleShopOptions = {
   seed: number;
-  /** The newest moment anything may have happened at. */
+  /** Nothing happens after this moment. */
   now: Date;
   orders: number;
   reviews: number;
@@ -39,10 +39,10 @@ export type SampleShop = {
 const months = 26;
 
 /**
- * Makes up a shop and the reviews of its products over the 26 months up to `now`: the same for the same options.
- * Each product in an order has at least one review, and one week holds more reviews than a window can show.
+ * Makes up a shop and the reviews of its products over the 26 months up to `now`: the same for the same options. Each
+ * product in an order has at least one review, and one week holds more reviews than a window can show.
  *
- * @throws RangeError if there are orders but no reviews, since then no product could be learned.
+ * @throws RangeError if there are orders but no reviews: then no product could be learned.
  */
 export function generateSampleShop(options: SampleShopOptions): SampleShop {
   if (options.orders > 0 && options.reviews < 1) throw new RangeError('a sample shop with orders needs reviews too');

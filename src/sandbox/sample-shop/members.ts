@@ -26,7 +26,7 @@ export const memberGrades: readonly MemberGradeRow[] = [
   { grade_code: 'VIP', grade_name: 'VIP', min_purchase: 1500000, discount_percent: 5, badge_file: 'vip.png' },
 ];
 
-/** Surnames with how many of a hundred people have them. */
+/** Surnames, and how many of a hundred people have each. */
 const surnames = pairs(
   `김 21, 이 15, 박 8, 최 5, 정 5, 강 3, 조 2, 윤 2, 장 2, 임 2, 한 2, 오 1, 서 1, 신 1, 권 1, 황 1, 송 1`,
 ).map(([name, share]) => [name, Number(share)] as const);
@@ -46,10 +46,10 @@ function pairs(list: string): [string, string][] {
   });
 }
 
-/** No such number is ever given to anybody. */
+/** Nobody is ever given such a number. */
 export const fakeMobile = (random: Random) => `010-0000-${String(random.integer(0, 9999)).padStart(4, '0')}`;
 
-/** Members by the day they joined, the oldest first. */
+/** Members by the day on which they joined, the oldest first. */
 export function generateMembers(random: Random, period: Period, count: number): MemberRow[] {
   const joined = Array.from({ length: count }, () => joinedAt(random, period)).sort((a, b) => a - b);
   const taken = new Set<string>();
@@ -93,7 +93,7 @@ function freeLogin(random: Random, name: string, taken: Set<string>): string {
   }
 }
 
-/** A member who had joined by then; the same faces come back more often than others. */
+/** A member who had joined by then. Some members come back more often than others. */
 export function memberAt(random: Random, members: readonly MemberRow[], at: Moment): MemberRow | undefined {
   let joined = 0;
   let end = members.length;

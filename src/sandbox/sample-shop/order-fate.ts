@@ -4,7 +4,7 @@ import type { Random } from './random.ts';
 
 export type ItemStatus = 'N10' | 'N20' | 'N30' | 'N40' | 'C40' | 'R10' | 'R40' | 'E10';
 
-/** If a line of an order stands, and since when. */
+/** Whether a line of an order stands, and since when. */
 export type LineFate = { status: ItemStatus; modifiedAt: Moment; inParcel: boolean };
 
 export type LineCircumstances = {

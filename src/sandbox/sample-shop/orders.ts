@@ -25,7 +25,7 @@ export type OrderRow = {
   removed_at: Date | null;
 };
 
-/** An order with what reviews must know of it. */
+/** An order with what its reviews need to know of it. */
 export type Order = { row: OrderRow; member: MemberRow | undefined; lines: Line[]; parcel: Parcel | undefined };
 export type Line = { product: Product; options: Record<string, string>; quantity: number; fate: LineFate };
 export type Parcel = { carrier: string; trackingNo: string; shippedAt: Moment; deliveredAt: Moment | undefined };
@@ -111,7 +111,7 @@ const lineCount = (random: Random) =>
 
 function buyer(random: Random, member: MemberRow | undefined, inStore: boolean) {
   if (member) return { buyer_name: member.real_name, buyer_mobile: member.mobile, buyer_email: member.email };
-  // Who pays at the counter need not say who they are.
+  // A customer who pays at the counter need not give a name.
   if (inStore) return { buyer_name: personName(random), buyer_mobile: null, buyer_email: null };
   return {
     buyer_name: personName(random),

@@ -18,7 +18,7 @@ export type ProductRow = {
   released_at: Date;
 };
 
-/** A product with what orders and reviews must know of it. */
+/** A product with what orders and reviews need to know of it. */
 export type Product = { row: ProductRow; group: Group; kind: Kind; popularity: number };
 
 const departments: readonly Department[] = [
@@ -63,7 +63,7 @@ export function generateCatalogue(random: Random, period: Period): { categories:
   return { categories, products };
 }
 
-/** Most products are older than the period; some come in while it runs. */
+/** Most products are older than the period; some are released while it runs. */
 function releaseOf(random: Random, period: Period): Moment {
   return random.chance(0.8)
     ? period.start - random.integer(10, 600) * day
@@ -77,7 +77,7 @@ const monthsOf: Record<Season, readonly number[]> = {
   'spring and autumn': [1, 2, 3, 4, 8, 9, 10],
 };
 
-/** Says what sells at a moment: by season and popularity, and only what is released by then. */
+/** What sells at a moment: by season and popularity, and only what is released by then. */
 export function createShelf(products: readonly Product[]): (random: Random, at: Moment) => Product {
   const byMonth = Array.from({ length: 12 }, (_, month) =>
     products.map((product) => {

@@ -7,9 +7,9 @@ export type Random = {
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T;
   weighted<T>(from: readonly (readonly [value: T, weight: number])[]): T;
-  /** `count` different items in random order; all of them where there are fewer. */
+  /** `count` different items in random order; all of them if there are fewer. */
   sample<T>(from: readonly T[], count: number): T[];
-  /** A stream of its own: what one table draws does not move what the next one gets. */
+  /** A separate stream: the draws for one table do not change those for the next. */
   fork(name: string): Random;
 };
 

@@ -9,7 +9,9 @@ import type { Operation } from './operation.ts';
 import { operationOf } from './operations.ts';
 import { expectedKeyword, type Schema } from './params.ts';
 
-/** No route without a schema. To be called before the routes are made; @throws Error from the route that lacks one. */
+/**
+ * Every route must have a schema. Call this before the routes are made. @throws Error from the route that lacks one.
+ */
 export function requireSchemas(app: FastifyInstance): void {
   app.addHook('onRoute', ({ method, url }) => {
     for (const one of [method].flat()) if (one !== 'HEAD') operationOf(one, url);
@@ -31,7 +33,7 @@ export function checkRequests(app: FastifyInstance): void {
   });
 }
 
-/** Turns an answer that is not as the document says into a 500 that says why: for tests, as it costs time. */
+/** Turns an answer that differs from the document into a 500 that says why. For tests, because it costs time. */
 export function checkAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     if (request.is404) return payload;

@@ -6,13 +6,13 @@ import { expectedKeyword, type Schema } from './params.ts';
 /** What is wrong with the parameters of a request, a sentence each; none if nothing is. */
 export type ParamsCheck = (params: Readonly<Record<string, unknown>>) => string[];
 
-/** A query or a form holds texts alone: they are read as what the schema asks for. */
+/** A query or a form holds only texts: they are read as the type that the schema asks for. */
 const ajv = new Ajv2020({
   allErrors: true,
   coerceTypes: true,
   allowUnionTypes: true,
   strictTypes: false,
-  // 1e999 is read as infinite: too much for any maximum, although it would otherwise pass for no number at all.
+  // 1e999 is read as infinite, which is too much for any maximum. Otherwise it would count as no number at all.
   strictNumbers: false,
   keywords: [expectedKeyword],
   formats,
@@ -29,8 +29,8 @@ export function paramsCheck({ params, required = [] }: Operation): ParamsCheck {
 }
 
 /**
- * A copy, for reading texts as numbers must not change what the resource sees. Empty is the same as null, and JSON says
- * no more than a form would: else true would pass for the number 1, and null for 0.
+ * A copy, because reading texts as numbers must not change what the resource sees. Empty is the same as null. JSON can
+ * say no more than a form can: otherwise true would pass for the number 1, and null for 0.
  */
 function asForm(value: unknown, schema: Schema): unknown {
   if (typeof value === 'boolean') return String(value);
@@ -40,7 +40,7 @@ function asForm(value: unknown, schema: Schema): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, asForm(field, fieldOf(schema, name))]));
 }
 
-/** `name: found …, expected …`, of the parameter; of a field, where the parameter is a list of objects. */
+/** `name: found …, expected …` about the parameter, or about a field if the parameter is a list of objects. */
 function faultOf(error: ErrorObject, root: Schema, given: Readonly<Record<string, unknown>>): string {
   const missing = error.keyword === 'required' ? [String(error.params.missingProperty)] : [];
   const [name = '', index, field] = [...error.instancePath.split('/').slice(1), ...missing];

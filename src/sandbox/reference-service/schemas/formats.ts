@@ -1,6 +1,6 @@
 /** The formats of the schemas; a date-time without offset is in the service's zone. */
 export const formats = {
-  // In no zone does it leave the years that four digits can tell.
+  // In every zone, the remaining years have four digits.
   'date-time': (text: string) => isMoment(text) && !/^(0001|9999)/.test(text),
   'date-time-local': isMoment,
   date: isRealDay,

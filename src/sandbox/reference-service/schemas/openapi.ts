@@ -5,7 +5,7 @@ import { shapes } from './shapes.ts';
 
 type Json = Record<string, unknown>;
 
-/** The interface as OpenAPI 3.1: what this service checks requests by, and what its tests hold its answers against. */
+/** The interface as OpenAPI 3.1. This service checks requests by it, and its tests compare its answers with it. */
 export function openApiDocument(): Json {
   const paths: Record<string, Json> = {};
   for (const operation of operations) {
@@ -84,7 +84,7 @@ function requestBody({ params, required = [], isOpen }: Operation): Json {
   };
 }
 
-/** As a form or a query names them: lists as repeated `name[]`, lists of objects as `name[][field]`. */
+/** The names in a form or a query: lists as repeated `name[]`, lists of objects as `name[][field]`. */
 function formFields(params: Operation['params']): Record<string, Schema> {
   return Object.fromEntries(Object.entries(params).flatMap(([name, schema]) => formField(name, schema)));
 }

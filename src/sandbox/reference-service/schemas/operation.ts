@@ -17,7 +17,7 @@ export type Operation = {
   /** Parameters of the query, the form or the JSON body. */
   params: Params;
   required?: readonly string[];
-  /** By status. Failures are alike everywhere and stand in one place, openapi.ts. */
+  /** By status. Failures are the same everywhere, and are in one place, openapi.ts. */
   answers: Readonly<Record<number, Answer>>;
   /** Needs no token. */
   isOpen?: true;

@@ -14,7 +14,7 @@ export const operations: readonly Operation[] = [
   ...reviewOperations,
 ];
 
-/** @throws Error for a route that has no schema: none is served without. */
+/** @throws Error if a route has no schema: no route is served without one. */
 export function operationOf(method: string, path: string): Operation {
   const found = operations.find((operation) => operation.method === method && operation.path === path);
   if (found) return found;

@@ -7,8 +7,8 @@ export type Params = Readonly<Record<string, Schema>>;
 export const expectedKeyword = 'x-expected';
 
 /**
- * A parameter of a type. Empty, it clears what is there (src/sandbox/reference-service/README.md): so null is of each
- * type.
+ * A parameter of a type. An empty parameter clears what is there (src/sandbox/reference-service/README.md), so null is
+ * allowed in each type.
  */
 function typed(type: string, description: string, expected: string, rest: Schema = {}): Schema {
   return { type: [type, 'null'], description, ...rest, [expectedKeyword]: expected };
@@ -16,7 +16,7 @@ function typed(type: string, description: string, expected: string, rest: Schema
 
 export const text = (description: string): Schema => typed('string', description, 'a text');
 
-/** No longer than an index of Postgres takes, whatever its letters. */
+/** At most as long as an index of Postgres takes, whatever its letters. */
 const longestKey = 500;
 
 /** A text by which records are found. */
@@ -45,7 +45,7 @@ export const idText = (description: string): Schema => ({
   [expectedKeyword]: 'the id of a record',
 });
 
-/** Up to where its cents are a whole number in JSON. */
+/** The largest amount whose cents are still a whole number in JSON. */
 const mostMoney = 90_071_992_547_409;
 
 export const amount = (description: string): Schema =>
