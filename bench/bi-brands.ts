@@ -1,6 +1,6 @@
 /**
- * What questions of bi about one of five brands cost, against the same reviews alone in a database: with the views of the
- * brand (`bi_b1`), and with those over all brands and `brand = 'b1'`.
+ * What questions of bi about one of five brands cost, compared with the same reviews alone in a database: with the
+ * views of the brand (`bi_b1`), and with those over all brands and `brand = 'b1'`.
  *
  *   npm run bench:bi-brands                         a million reviews each
  *   npm run bench:bi-brands -- --reviews 200000

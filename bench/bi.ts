@@ -41,11 +41,11 @@ const dayMs = 86_400_000;
 /** The days of creation that a reconcile reads again each time. */
 const recentDays = 45;
 const years = { days: 1458, delivery: 2, untilReview: 22 };
-/** Orders begin so long ago that all reviews were written before those that the stub shows. */
+/** Orders begin long enough ago that all reviews were written before those that the stub shows. */
 const firstOrderAt = dayBefore(years.days + years.delivery + years.untilReview + recentDays + 1);
 const stepSeconds = Math.floor(86_400 / Math.round(size / years.days));
 const recentReviews = Math.floor(((recentDays + 1) * 86_400) / stepSeconds);
-/** What the stub shows: the recent days up to today, as dense as the years before, about the newest orders. */
+/** The stub shows the recent days up to today, as dense as the years before, about the newest orders. */
 const recent = {
   count: recentReviews,
   stepSeconds,
@@ -58,7 +58,7 @@ const withoutCounts = `
   drop index warehouse.reviews_by_order;
   drop index warehouse.reviews_by_product`;
 
-/** What is asked of a view that has a row for each review or order: nobody reads it whole. */
+/** Questions to a view that has a row for each review or order: nobody reads such a view whole. */
 const cuts: Readonly<Record<string, string>> = {
   reviews: `select product_code, count(*), avg(score) from bi.reviews
     where created_at >= '2025-06-01' and created_at < '2025-06-08' group by 1`,
@@ -93,7 +93,7 @@ const seconds = (n: number) => `${n.toFixed(n < 10 ? 2 : 0)} s`;
 /** Processor time of the whole server and of the programs that this process has started. */
 const cpuOfAll = async () => (await cpuOfFamily(server)) + (await cpuOfEndedChildren(process.pid));
 
-/** By the clock, and the processor time; of several turns the median, and the least. */
+/** The time by the clock, and the processor time. For several turns, the median time and the least processor time. */
 async function timed(what: string, work: () => Promise<unknown>, turns = 1): Promise<void> {
   const clocks: number[] = [];
   const used: number[] = [];
@@ -106,8 +106,9 @@ async function timed(what: string, work: () => Promise<unknown>, turns = 1): Pro
 }
 
 /**
- * The median of three by the clock, with what the server process waited for a processor that others had, and the least
- * processor time, which they hardly change. The rest of the time it waits for the disk and for us.
+ * The median of three by the clock, with the time for which the server process waited for a processor that others had.
+ * Also the least processor time, which others hardly change. The rest of the time, the server waits for the disk and
+ * for us.
  */
 async function asked(what: string, { client, pid }: Awaited<ReturnType<typeof connect>>, sql: string): Promise<void> {
   const clocks: number[] = [];
@@ -138,7 +139,7 @@ async function withWarehouse<T>(
   return await work(warehouse.db);
 }
 
-/** Without the indexes, which are faster to make afterwards. Done once for a server that is kept. */
+/** Without the indexes, which are faster to make afterwards. Done once if the server is kept. */
 async function fill(): Promise<void> {
   const name = `filled_${size}`;
   const { client } = await connect(await stage.database.createDatabase('postgres'));
@@ -177,16 +178,17 @@ async function environment(): Promise<Record<string, string>> {
   };
 }
 
-/**
- * Runs a command in a process of its own. @throws Error with what it said, where its exit status is another one than 0.
- */
+/** Runs a command in a process of its own. @throws Error with what it said, if its exit status is not 0. */
 async function cli(...args: string[]): Promise<string> {
   const { status, stdout, stderr } = await runProcess(args, await environment());
   if (status !== 0) throw new Error(`${args.join(' ')} ended with ${status}:\n${stdout}${stderr}`);
   return stdout;
 }
 
-/** Counts what was filled: `migrate` does so because the time zone of the views is not that of the environment yet. */
+/**
+ * Counts the rows that were filled in. `migrate` does so because the views do not have the time zone of the environment
+ * yet.
+ */
 async function migrate(): Promise<void> {
   const { client: admin } = await connect(stage.database.url('postgres'));
   await admin.query(`drop database if exists ${measuredName}`);
@@ -221,8 +223,8 @@ async function questions(): Promise<void> {
 }
 
 /**
- * Lands 100,000 reviews that are newer than all others, three of five about one of the newest orders, and takes them
- * away again.
+ * Lands 100,000 reviews that are newer than all others, and deletes them again. Three of five are about one of the
+ * newest orders.
  */
 async function landing(): Promise<void> {
   const url = await measuredUrl();
@@ -260,8 +262,8 @@ async function landing(): Promise<void> {
 async function commands(): Promise<void> {
   await cli('migrate');
   const { client } = await connect(await measuredUrl());
-  // What an earlier run brought goes; the stub has another port each time. As if a reconcile had read everything older
-  // just now.
+  // What an earlier run brought is deleted; the stub has another port each time. The state is as if a reconcile had
+  // just read everything older.
   await client.query(`
     delete from warehouse.reviews where id <= ${recent.count};
     delete from sync.export_windows where run_id <> 'run-1';
@@ -308,7 +310,7 @@ const parts: Readonly<Record<string, () => Promise<void>>> = {
   rebuild,
   sizes,
 };
-/** By size and part: what was measured in this folder. */
+/** By size and part: the measurements in this folder. */
 type Notes = Record<string, Record<string, Rows>>;
 const notesFile = join(stage.database.directory, 'measured.json');
 const notes: Notes = JSON.parse(await readFile(notesFile, 'utf8').catch(() => '{}'));

@@ -1,6 +1,6 @@
 /**
- * What idle brands cost: one worker with so many brands, whose flows are up to date, runs sync orders and sync reviews of
- * each once a minute. Prints statements a brand and run, connections, memory and processor time.
+ * What idle brands cost. One worker with so many brands, whose flows are up to date, runs sync orders and sync reviews
+ * of each once a minute. Prints statements a brand and run, connections, memory and processor time.
  *
  *   npm run bench:brands
  *   npm run bench:brands -- --brands 10 --minutes 1

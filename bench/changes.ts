@@ -12,9 +12,9 @@ import { pretendPushed } from './pretend-pushed.ts';
 import { connect, growShop, load, say as print } from './stage.ts';
 
 /**
- * Whether the service is exactly as the shop after feed and rescan: the sample shop grown by SQL, pushed to the
- * reference service over HTTP by the command line, then three days of the change script. Compares every order after
- * each step. Exits 1 where a number is not the one that the script says.
+ * Checks that the service is exactly as the shop after feed and rescan. The sample shop grown by SQL is pushed to the
+ * reference service over HTTP by the command line. Then come three days of the change script. Compares every order
+ * after each step. Exits 1 if a number differs from that of the script.
  *
  *     npm run bench:changes -- --orders 100000
  *     npm run bench:changes -- --orders 1000000 --pushed-days 60
@@ -35,8 +35,8 @@ const rescanDays = Number(given['rescan-days']);
 const every = Number(given.every ?? Math.max(100, Math.round(orders / 1000)));
 
 /**
- * One row an order: its code, and all that both ends must agree on as one text. E-mail address and phone number are
- * left out: how old an order is decides whether they are sent.
+ * One row an order: its code, and as one text all that both ends must agree on. E-mail address and phone number are
+ * left out, because the age of an order decides whether they are sent.
  */
 type OrderState = { code: string; state: string };
 type StateDifference = { code: string; kind: 'missing' | 'extra' | 'differs' };

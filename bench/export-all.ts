@@ -1,6 +1,6 @@
 /**
- * Exports every review as `backfill reviews` does, queue and all; prints peak memory as JSON, and seconds from the start of
- * the run to its end, as sync.runs has them: the command looks five times a second whether it has ended.
+ * Exports every review as `backfill reviews` does, with the queue. Prints as JSON the peak memory, and the seconds from
+ * the start of the run to its end by sync.runs: the command looks only five times a second whether the run has ended.
  */
 import nodeModule from 'node:module';
 import { limitHeap } from '../src/cli/limit-heap.ts';

@@ -1,6 +1,6 @@
 /**
- * Exports as people write them, and the fastest loop there can be: each reads all pages of the stub into the
- * warehouse's table, and knows beforehand which pages there are. Prints seconds as JSON.
+ * Exports as people write them, and the fastest possible loop. Each reads all pages of the stub into the warehouse's
+ * table, and knows beforehand which pages there are. Prints seconds as JSON.
  */
 import pLimit from 'p-limit';
 import pg from 'pg';
@@ -78,9 +78,7 @@ async function ceiling(): Promise<void> {
   await Promise.all([loop(), loop(), loop(), loop()]);
 }
 
-/**
- * As the ceiling, for a service that takes its time: eight in flight, and a page lands while the next one is requested.
- */
+/** Like the ceiling, for a slow service: eight requests in flight, and a page lands while the next one is requested. */
 async function ahead(): Promise<void> {
   let next = 0;
   const loop = async () => {

@@ -1,6 +1,6 @@
 /**
- * How long `export parquet` takes and how much memory its process needs: the first export, one in which nothing
- * changed, and one after one review changed. Files are compared with the warehouse by their sums, read by DuckDB.
+ * How long `export parquet` takes and how much memory its process needs: for the first export, for one in which nothing
+ * changed, and for one after one review changed. DuckDB reads the files and compares their sums with the warehouse.
  *
  *     npm run bench:export -- --rows 1000000 --months 12
  */

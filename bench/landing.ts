@@ -10,7 +10,7 @@ export type Landing = { reviews: number; seconds: number; cpuSeconds: number };
 const plausible = { start: 0, end: 4_000_000_000 };
 const pageSize = 100;
 
-/** Where the reviews of a landing begin, and what sets them apart from those of `bi.sql`. */
+/** The first of the reviews that are landed, and what sets them apart from those of `bi.sql`. */
 export type LandingPlan = { firstId: number; from: Date; stepSeconds: number; products: number; firstOrder: number };
 
 function landedReview(plan: LandingPlan, n: number): string {
@@ -40,12 +40,13 @@ export async function landInTurn(
       const rawBody = Buffer.from(`[${reviews.join()}]`);
       return { rawBody, check: checkPage(JSON.parse(rawBody.toString()), plausible, rawBody) };
     });
-    // The first of a turn lands right after the pages were made, which costs it a tenth: each place is first as often.
+    // The first warehouse of a turn lands right after the pages were made, which costs it a tenth. So each is first
+    // equally often.
     turns.push(...turns.splice(0, 1));
     for (const [index, warehouse] of turns) {
       const result = results[index];
       if (!result) continue;
-      // Asked each time: the pool closes connections that were idle for ten seconds.
+      // Asked each time, because the pool closes connections that were idle for ten seconds.
       const pids = await pidsOf(warehouse);
       const before = await cpuOf(pids);
       const startedMs = performance.now();
@@ -60,7 +61,7 @@ export async function landInTurn(
   return results;
 }
 
-/** A warehouse; with `isCounted` false one whose landing statement touches nothing. */
+/** A warehouse. With `isCounted` false, its landing statement touches nothing. */
 async function openPlace({ url, isCounted = true }: { url: string; isCounted?: boolean }): Promise<Warehouse> {
   const warehouse = await openWarehouse({ url, connections: 2 });
   if (isCounted) return warehouse;

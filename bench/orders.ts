@@ -1,7 +1,7 @@
 /**
- * How fast `sync orders` pushes, next to a bare undici loop that sends the same requests to the same stub in the same
- * run, and whether its memory stays flat. The command is run as a user runs it; its seconds are those of the run in
- * sync.runs. Prints its table and puts it into docs/benchmark-tables.md.
+ * How fast `sync orders` pushes, compared with a bare undici loop that sends the same requests to the same stub in the
+ * same run, and whether its memory stays flat. The command is run as a user runs it; its seconds are those of the run
+ * in sync.runs. Prints its table and puts it into docs/benchmark-tables.md.
  *
  *   npm run bench:orders                    50,000 orders, three times; 5,000 and 20,000 with 5 ms a request, 2,000 with 50
  *   npm run bench:orders -- --memory [N …]  only memory, with N orders: a table of its own

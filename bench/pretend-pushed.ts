@@ -11,7 +11,7 @@ import { connect } from './stage.ts';
 
 /**
  * Writes each order of the shop that was not pushed yet into service and warehouse, as a push without contact would
- * have left it: a push over HTTP takes some milliseconds an order, this a tenth of one.
+ * have left it. A push over HTTP takes some milliseconds an order, this takes a tenth of one.
  *
  * @returns how many orders it wrote.
  */
@@ -32,7 +32,7 @@ export async function pretendPushed(urls: {
       raws.map(({ order }) => order.code ?? ''),
     );
     const read = await readOrders(
-      // No two of these orders have codes that are alike, so none is looked up.
+      // The codes of no two of these orders are alike, so no order is looked up.
       { db } as OrderDeps,
       raws.filter(({ order }) => !known.has(order.code ?? '') && order.deleted_at == null),
       {

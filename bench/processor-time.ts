@@ -3,18 +3,21 @@ import { readFile } from 'node:fs/promises';
 
 const ticksPerSecond = 100;
 
-/** What the processes have used. Those that have ended count nothing. */
+/** The processor time of these processes. Processes that have ended count as zero. */
 export async function cpuOf(pids: readonly number[]): Promise<number> {
   const ticks = await Promise.all(pids.map(async (pid) => (await ticksOf(pid)).own));
   return ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond;
 }
 
-/** What the children of the process have used that have ended. */
+/** The processor time of the process's children that have ended. */
 export async function cpuOfEndedChildren(pid: number): Promise<number> {
   return (await ticksOf(pid)).endedChildren / ticksPerSecond;
 }
 
-/** What the process and its children have used, ended ones included: a Postgres server by the pid of its postmaster. */
+/**
+ * The processor time of the process and its children, also of those that have ended: for a Postgres server, give the
+ * pid of its postmaster.
+ */
 export async function cpuOfFamily(pid: number): Promise<number> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   return (await cpuOf([pid, ...children.split(' ').filter(Boolean).map(Number)])) + (await cpuOfEndedChildren(pid));

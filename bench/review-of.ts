@@ -18,7 +18,9 @@ const images = JSON.stringify([
   },
 ]);
 
-/** @param n what sets reviews apart. @param product its id. @param order code of its order, if it has one. */
+/**
+ * @param n what sets reviews apart. @param product its id. @param order the code of the review's order, if it has one.
+ */
 export function reviewOf(
   n: number,
   id: number,

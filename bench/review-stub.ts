@@ -21,7 +21,7 @@ export type StubReviews = {
 /** Length of a bucket of `StubReport.inFlight`, in milliseconds. */
 export const bucketMs = 250;
 
-/** What came since the message before. `inFlight`: requests in flight, on average, in each 250 ms since the first. */
+/** The counts since the message before. `inFlight`: requests in flight, on average, in each 250 ms since the first. */
 export type StubReport = { requests: number; inFlight: number[] };
 
 const defaultCodes = { products: 500, product: 'P', order: 'O', firstOrder: 0 };

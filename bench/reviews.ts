@@ -1,7 +1,7 @@
 /**
- * How fast reviews are exported, next to loops that do less, in the same run against the same stub and the same
- * Postgres; what a second run costs; requests, memory, and the time to the first row. Prints its tables and puts them
- * into docs/benchmark-tables.md.
+ * How fast reviews are exported, compared with loops that do less, in the same run against the same stub and the same
+ * Postgres. Also what a second run costs, requests, memory, and the time to the first row. Prints its tables and puts
+ * them into docs/benchmark-tables.md.
  *
  *   npm run bench:reviews                   100,000 reviews
  *   npm run bench:reviews -- --memory       and 1,000,000 for memory
@@ -54,7 +54,7 @@ async function firstRow(reviews: StubReviews): Promise<number> {
   for (;;) {
     const { rows } = await client.query('select from warehouse.reviews limit 1');
     if (rows.length > 0) break;
-    // Asked without a pause, Postgres would have less time for the command.
+    // If it asked without a pause, Postgres would have less time for the command.
     await setTimeout(5);
   }
   const seconds = (performance.now() - startedMs) / 1000;

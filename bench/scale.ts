@@ -30,7 +30,7 @@ function coreTimes(): { busy: number; idle: number } {
   return { busy: sum(({ user, nice, sys, irq }) => user + nice + sys + irq), idle: sum(({ idle }) => idle) };
 }
 
-/** A backfill of what the stub holds by so many workers, which are up before it begins. */
+/** A backfill of all that the stub holds, by so many workers. The workers are up before it begins. */
 async function share(workers: number, reviews: StubReviews): Promise<Measured> {
   await using opened = new AsyncDisposableStack();
   await stage.hold(reviews);

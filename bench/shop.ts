@@ -31,7 +31,7 @@ const runs = Number(given.runs);
 await using opened = new AsyncDisposableStack();
 const server = await startEmbeddedDatabase();
 opened.defer(() => server.close());
-// What autovacuum reads would count as the run's.
+// Pages that autovacuum reads would count as the run's.
 for (const statement of ['alter system set autovacuum = off', 'select pg_reload_conf()'])
   await query(server.url('postgres'), statement);
 const { origin } = await startStub(opened, 'stub-service.ts');
@@ -63,7 +63,7 @@ async function measure(size: number) {
   opened.defer(() => shop.close());
   await shop.checkQueries();
   const deps = openOrderDeps(opened, warehouse, origin);
-  // What was there before was pushed by an earlier run, as far as the runs measured here can tell.
+  // Earlier orders were pushed by an earlier run, as far as the runs measured here can tell.
   await client.query(`update shop.orders set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days';
     update shop.order_items set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days';
     update shop.shipments set modified_at = now() - interval '3 days' where modified_at > now() - interval '3 days'`);
@@ -141,7 +141,7 @@ async function measure(size: number) {
     await work(shop);
     const ms = performance.now() - began;
     await endConnections(client);
-    // What counting itself reads is taken off.
+    // The reads of the count itself are subtracted.
     return { ms, buffers: (await buffers(client, url)) - before - ownBuffers };
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Loaded before a command (`node --import`): what its eight requests at a time wait for, from the first request to the last.
- * At each moment, the share of the eight that is not in flight counts for the statements under way, in equal parts, or for
- * `nothing`: then this process itself is at work. Writes the shares as JSON into SLOT_TIMES_FILE.
+ * Loaded before a command (`node --import`): measures what its eight requests at a time wait for, from the first
+ * request to the last. At each moment, the share of the eight that is not in flight counts for the statements under
+ * way, in equal parts. If there are none, it counts for `nothing`: then this process itself is at work. Writes the
+ * shares as JSON into SLOT_TIMES_FILE.
  */
 import { subscribe } from 'node:diagnostics_channel';
 import { writeFileSync } from 'node:fs';
@@ -45,7 +46,7 @@ for (const end of ['undici:request:trailers', 'undici:request:error']) subscribe
 
 const shop = new URL(process.env.SHOP_DATABASE_URL ?? 'postgres://none/none').pathname.slice(1);
 
-/** write_orders.sql writes lines before a creation, and without a length of the lease it records a push. */
+/** write_orders.sql writes lines before a creation. Without a length of the lease it records a push. */
 function waitOf(database: string | undefined, text: string, values: readonly unknown[] = []): Wait {
   if (database === shop) return 'shop';
   if (/insert into sync\.order_links as l|from sync\.sub_order_links where order_code/.test(text)) return 'lease';

@@ -1,4 +1,4 @@
-/** What several benches use: all of it ends with the stack that is given. */
+/** Parts that several benches use. All of them end with the stack that is given. */
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -72,7 +72,7 @@ export const fillingSql = async (reviews: number, products: number, first: strin
     .replaceAll('@products', String(products))
     .replaceAll('@first', first);
 
-/** What a process of ours that reads the stub into the warehouse has in its environment. */
+/** The environment of a process that reads the stub into the warehouse. */
 export const environmentOf = (warehouseUrl: string, origin: string) => ({
   SHOP_DATABASE_URL: warehouseUrl,
   WAREHOUSE_DATABASE_URL: warehouseUrl,

@@ -1,8 +1,8 @@
 /**
  * What years of the default schedule leave in the schema `sync`. Each job is run once for real, on a sample shop in
- * which something changed; the rows that it leaves are copied by SQL for every run of the schedule, day by day, and
- * after each day the functions of the daily reconcile prune them. Prints rows and size of each table after each year,
- * what `status` takes, and what it reads.
+ * which something changed. SQL copies the rows that it leaves, for every run of the schedule, day by day. After each
+ * day, the functions of the daily reconcile prune them. Prints rows and size of each table after each year, how long
+ * `status` takes, and what it reads.
  *
  *     npm run bench:state -- --years 2 --webhooks 200
  */
@@ -28,7 +28,7 @@ const { values: given } = parseArgs({
 const dayMs = 86_400_000;
 const years = Number(given.years);
 
-/** Runs a day of each job by the default schedule, and what else comes each day. */
+/** Runs a day of each job by the default schedule, and whatever else comes each day. */
 const aDay = {
   'sync orders': 288,
   'sync reviews': 96,
@@ -169,7 +169,7 @@ async function copy(job: string, times: number, day: Date): Promise<void> {
   copies += times;
 }
 
-/** Without identities: a reconcile gives new ones to rows that it joins. */
+/** Without identity columns: a reconcile gives new ids to rows that it joins. */
 async function columnsOf(table: string): Promise<{ column: string; type: string }[]> {
   const found = known.get(table);
   if (found) return found;
