@@ -76,7 +76,7 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
     'open the firewall, or correct host and port in {address}',
   ],
   [
-    /^(UND_ERR_(HEADERS|BODY)_TIMEOUT|SERVER_SILENT)|^(Connection terminated due to connection timeout|timeout e)/,
+    /^(UND_ERR_(HEADERS|BODY)_TIMEOUT|SERVER_SILENT)|^(Connection terminated due to connection timeout|timeout e|Socket t)/,
     'the server does not respond',
     'check whether it hangs or is overloaded, and whether host and port in {address} are right',
   ],

@@ -42,7 +42,7 @@ export const takersOfBrands = 25;
 const moreConnections = (takers: number) => (takers > takersAtATime ? 10 : 2);
 
 /**
- * @param silenceMs how long the server may be silent while a statement runs. BullMQ's statements take milliseconds.
+ * @param silenceMs how long the server may send nothing while a call is in flight. BullMQ's calls end within five seconds.
  * @param takers queues that jobs are taken from at a time.
  * @throws ReviewSyncError that names QUEUE_URL, with the driver's error. BullMQ itself would wait endlessly without a
  *   message.
@@ -55,7 +55,7 @@ export async function queueClasses(url: string, silenceMs = 60_000, takers = tak
     // After a failover, the old primary refuses writes and keeps its connections, while the name already points to
     // another server.
     const reconnectOnError = (error: Error) => error.message.startsWith('READONLY');
-    const connection = { url, maxRetriesPerRequest: null, reconnectOnError };
+    const connection = { url, maxRetriesPerRequest: null, reconnectOnError, socketTimeout: silenceMs };
     return { ...redisClasses(), connection, telemetry, close: async () => {} };
   }
   const connection = new pg.Pool({

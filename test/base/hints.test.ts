@@ -39,7 +39,7 @@ test.each([
   ['ENOTFOUND|EAI_AGAIN', 'the host name cannot be resolved', 'correct the host name'],
   ['ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT', 'no connection to the server', 'open the firewall'],
   ['UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|SERVER_SILENT|timeout exceeded', 'does not respond', 'it hangs'],
-  ['Connection terminated due to connection timeout', 'does not respond', 'check whether it hangs'],
+  ['Connection terminated due to connection timeout|Socket timeout. ', 'does not respond', 'whether it hangs'],
   [
     'ECONNRESET|EPIPE|UND_ERR_SOCKET|Connection terminated|socket hang up',
     'closed the connection',

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { patchWorker } from '../../src/queue/bullmq-patch.ts';
-import { withRedis } from '../../src/queue/connection.ts';
+import { queueClasses, withRedis } from '../../src/queue/connection.ts';
 import { openQueues } from '../../src/queue/index.ts';
 import type { RunJob } from '../../src/runs/define-run.ts';
 import { until } from '../harness/cli.ts';
@@ -56,6 +56,19 @@ redisTest('a Redis that is gone is an error of each call, not a wait without an 
   await redis.close();
   const ends = await Promise.allSettled([queues.progress('some run'), queues.add('test', 'some run')]);
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+});
+
+redisTest('a call that gets no response, because the host is gone, is sent over another connection', async () => {
+  const proxy = await startTcpProxy(Number(new URL((await startRedis()).url).port));
+  onTestFinished(proxy.close);
+  const { Queue, connection } = await queueClasses(`redis://127.0.0.1:${proxy.port}`, 200);
+  const queue = new Queue('test', { connection });
+  queue.on('error', () => {});
+  onTestFinished(() => queue.close());
+  expect(await queue.getWaitingCount()).toBe(0);
+  // The next one does not arrive.
+  proxy.at(1, () => {});
+  expect(await queue.getWaitingCount()).toBe(0);
 });
 
 /** A run without steps that counts how often it was planned. */
