@@ -226,7 +226,7 @@ onEachQueue(({ redisUrl }) => {
     const [step] = await queue.getJobs(['active', 'waiting']);
     const retries = (attempts: number, wait: number) => ({ attempts, backoff: { type: 'exponential', delay: wait } });
     expect([run?.opts, step?.opts]).toMatchObject([retries(5, 1000), retries(3, 2000)]);
-    await expect(queues.drop(id)).rejects.toThrow('active');
+    await expect(queues.drop(id)).rejects.toMatchObject({ cause: { message: expect.stringContaining('active') } });
     expect(await queues.isAlive(id)).toBe(true);
     await runs.end(id);
     isEnding.resolve({});
