@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { hold, isHeld, look, openSession, renewToken, validToken } from '../../src/review-api/http/session.ts';
 import { AuthenticationError, type Session, type SessionStore } from '../../src/review-api/index.ts';
 import {
@@ -126,11 +126,32 @@ test.each([
 ])('a token that is refused with status %i is reported at once: %s; %s', async (status, detail, hint) => {
   const headers = { location: 'https://elsewhere.example?x=1' };
   const service = await tokens(() => ({ status, headers, body: { error: 'invalid_client' } }));
-  const error = await failureOf(client(service.url).authenticate());
+  const api = client(service.url);
+  const error = await failureOf(api.authenticate());
   expect(error).toBeInstanceOf(AuthenticationError);
   expect(error).toMatchObject({ method: 'POST', path: '/oauth/token', status, detail });
   expect(error.hint).toContain(hint);
+  // For ten seconds no other call asks for one.
+  expect(await failureOf(api.orders.get(1))).toBe(error);
   expect(service.seen).toHaveLength(1);
+});
+
+test('refused credentials are tried again after ten seconds, the token of another at once', async () => {
+  let aheadMs = 0;
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+  onTestFinished(() => clock.mockRestore());
+  const service = await tokens((_seen, nth) => (nth < 3 ? { status: 401 } : json({ access_token: secretToken(nth) })));
+  const session = sharedStore();
+  const [alone, shared] = [client(service.url), client(service.url, { session })];
+  const read = (api = alone) => failureOf(api.reviews.page(january, 1));
+  for (const api of [alone, shared]) expect(await read(api)).toBeInstanceOf(AuthenticationError);
+  await session.set({ token: 'of another process' });
+  aheadMs = 500;
+  expect(await read(shared)).toMatchObject({ items: [] });
+  expect([await read(), service.tokenRequests()]).toEqual([expect.any(AuthenticationError), 2]);
+  aheadMs = 10_001;
+  expect(await read()).toMatchObject({ items: [] });
 });
 
 test('an empty token is not used; a service that fails is asked for one again', async () => {
