@@ -129,6 +129,10 @@ describe('the fields of an order', () => {
     expect(fieldsOf({ shop: ofShop(abroad), shown: atService({ phone: '010-1234-5678' }) })).toEqual([]);
     for (const phone of ['+82 11-1234-5678', '110-1234-5678', '10-1234-5678', '', '-', '5678'])
       expect(fieldsOf({ shop: ofShop(contact), shown: atService({ phone }) })).toEqual(['user_phone']);
+    for (const [prefix, differing] of [['0082'], ['+852'], ['+8521', 'user_phone']]) {
+      const shown = atService({ phone: `${prefix} 10-1234-5678` });
+      expect(fieldsOf({ shop: ofShop(contact), shown })).toEqual([differing].filter(Boolean));
+    }
     const wide = { user_phone: '０１０－１２３４－５６７８' };
     expect(fieldsOf({ shop: ofShop(wide), shown: atService({ phone: '010-1234-5678' }) })).toEqual([]);
   });
