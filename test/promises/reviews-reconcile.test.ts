@@ -18,6 +18,9 @@ test('a review that is listed late is found, also beside one of 1993', async ({ 
   await syncHourly(world, 5);
   const late = [new Date('1993-05-05'), new Date(Date.now() - 10 * day)].map((at) => reviewAt(at, { message: 'late' }));
   await world.seedReviews(late);
+  // A gap of updates that is read by creation closes.
+  await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
+    values ('updated', now() - interval '3 hours', now() - interval '2 hours', 'failed', 'its list failed')`);
   expect(await reconcile(world)).toMatchObject({ outcome: 'done' });
   expect(await messages(world, `message = 'late'`)).toHaveLength(1);
 });
