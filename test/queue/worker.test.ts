@@ -107,6 +107,8 @@ onEachQueue(({ redisUrl }) => {
     const worker = await runs.worker(inTwo, context);
     await until(async () => worker.abort.signal.aborted);
     await worker.close();
+    // Nobody carries it out any more.
+    expect((await runs.find(id))?.attendedAt).toEqual(new Date(0));
     // More steps have failed before than are added.
     expect(await queues.progress(id)).toEqual({ state: 'running', planned: 4, ended: 4 });
     queue.addBulk = addBulk;
@@ -273,12 +275,21 @@ test('of several brands, a run that keeps a flow up to date asks for any seat', 
     [10, false],
   ] as const) {
     const asked: boolean[] = [];
-    const seats = { take: (_runs: number, live: boolean) => asked.push(live) > 0, leave() {} };
+    const left: boolean[] = [];
+    const leave = () => void left.push(true);
+    const seats = { take: (_runs: number, live: boolean) => asked.push(live) > 0, leave };
     const id = await runs.start(job);
+    const { ofRun } = queues;
+    queues.ofRun = () => {
+      queues.ofRun = ofRun;
+      return Promise.reject(new Error('the queue is down'));
+    };
     await runs.worker({ ...job, priority }, calls(), { seats });
     await runEnded(queues, id);
     expect([priority, ...new Set(asked)]).toEqual([priority, isLive]);
     await runs.end(id);
+    // Each seat is given back, also that of a run whose queue could not be opened.
+    await until(async () => left.length === 2 && asked.length === 2);
   }
 });
 
