@@ -55,13 +55,13 @@ async function requireNoBackfill({ warehouse: { db } }: Systems): Promise<void> 
   if (outcome === 'done' || (outcome === 'incomplete' && reason !== 'steps-failed')) return;
   const how = outcome === null ? 'has not ended' : outcome === 'abandoned' ? 'was stopped' : 'failed';
   throw new IncompleteError(
-    `The first sync of orders waits for a backfill of orders that ${how}: it would send ` +
-      'the contact of orders that the backfill is to push without',
+    `The first sync of orders waits for a backfill of orders that ${how}: the sync would send ` +
+      'e-mail and phone of orders that the backfill is to push without them',
     {
       hint:
         outcome === null
           ? 'Wait for its end; review-sync runs names it, and review-sync runs end ID ends it.'
-          : 'Run it again: review-sync backfill orders. If the sync may send that contact, run one of a day without orders: ' +
+          : 'Run the backfill again: review-sync backfill orders. If the sync may send e-mail and phone, backfill a day without orders: ' +
             'review-sync backfill orders --from 2000-01-01 --to 2000-01-01',
     },
   );

@@ -77,9 +77,9 @@ const refusalsOfNote = 5;
 
 export function tokenRefused({ session: { refusedInHour } }: Pick<StatusReport, 'session'>): Issue[] {
   if (refusedInHour < refusalsOfNote) return [];
-  const what = `the token was revoked ${refusedInHour} times in an hour: another program uses this client id, or tokens live very short`;
+  const what = `the token was revoked ${refusedInHour} times in an hour: another program uses this client id, or the service's tokens expire very soon`;
   const hint =
-    'give each program a client id of its own at the service; if this is the only one, ask its makers how long a token lives';
+    'give each program a client id of its own at the service; if no other program uses this one, ask the service’s makers how long a token is valid';
   return note('token refused', what, hint);
 }
 
@@ -125,7 +125,7 @@ function quiet({ daily }: StatusReport): Issue[] {
     const known = before.filter((n) => n !== null).sort((a, b) => a - b);
     const usual = known[Math.floor(known.length / 2)] ?? 0;
     if (today !== 0 || known.length < 7 || usual < usualAtLeast) return [];
-    const what = `no ${flow} came in the last 24 hours, where ${formatCount(usual)} a day are usual`;
+    const what = `no ${flow} came in the last 24 hours; usually ${formatCount(usual)} a day come`;
     const finds = flow === 'orders' ? 'the shop query still finds orders' : 'the service still lists reviews';
     return urgent(`quiet ${flow}`, what, `check whether ${finds}`);
   });
@@ -181,7 +181,7 @@ function waitingForGrades({ waitingForGrades: { orders, grades } }: StatusReport
   if (orders === 0) return [];
   return note(
     'waiting for grades',
-    `${counted(orders, 'order has', 'orders have')} a member grade that is not at the service yet (${counted(grades, 'grade')}); each keeps the one sent before`,
+    `${counted(orders, 'order has', 'orders have')} a member grade that is not at the service yet (${counted(grades, 'grade')}); each keeps the grade that was sent before`,
     'review-sync sync catalog makes the grades of user_grades.sql, and the next run of orders sends them; ' +
       'if they still wait, add what is missing to user_grades.sql, or leave user_grade_code out of orders.sql',
   );
@@ -206,8 +206,8 @@ function ordersGone({ absentOrders: { orders, examples }, orderDeletes }: Status
   if (orders === 0) return [];
   const hint =
     orderDeletes === 'off'
-      ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send: rescans then delete each of the last ORDER_RESCAN_DAYS a day after it was first missed'
-      : 'a rescan deletes those created in the last ORDER_RESCAN_DAYS a day after they were first missed, none with reviews; delete older ones at the service by hand';
+      ? 'they stay at the service; delete them there by hand, or set ORDER_DELETES=send: a rescan then deletes an order created in the last ORDER_RESCAN_DAYS a day after it was first missed'
+      : 'a rescan deletes an order created in the last ORDER_RESCAN_DAYS a day after it was first missed, unless it has reviews; delete older orders at the service by hand';
   const what = `${counted(orders, 'pushed order')} (${codesText(examples, orders)}) left the shop`;
   return note('absent orders', what, hint);
 }

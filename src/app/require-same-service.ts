@@ -59,8 +59,8 @@ export async function otherServiceProblem(db: Db, config: Config['api']): Promis
   return new ReviewSyncError(
     'other-service',
     `The warehouse belongs to another review service or account (${other}): ` +
-      `the one of REVIEW_API_BASE_URL, ${now.address}, knows none of ${records} orders and reviews in it, ` +
-      'the newest and the oldest',
+      `the newest and oldest orders and reviews in it were looked up, ${records} in all, ` +
+      `and the service at REVIEW_API_BASE_URL, ${now.address}, has none of them`,
     {
       hint:
         'Give each service a warehouse of its own: set WAREHOUSE_DATABASE_URL to an empty database and ' +

@@ -161,13 +161,13 @@ test('each issue says what is wrong, the most important first', () => {
     'failed rescan-orders: the last rescan-orders failed: broken',
     'failed sync-catalog: the last sync-catalog was incomplete: odd',
     'lag orders: orders are 2 h 5 s behind',
-    'quiet orders: no orders came in the last 24 hours, where 1,200 a day are usual',
+    'quiet orders: no orders came in the last 24 hours; usually 1,200 a day come',
     'gaps: 2 days of reviews were not read completely, first 2026-01-07',
     'open gaps: unread (and 1 more span)',
     'dead letters: 1 record could not be synced',
     `waiting lines: ${waiting}`,
     expect.stringMatching(
-      /^waiting for grades: 1 order has a member grade .* \(2 grades\); each keeps the one sent before/,
+      /^waiting for grades: 1 order has a member grade .* \(2 grades\); each keeps the grade that was sent before/,
     ),
     'absent orders: 6 pushed orders (A, B, C, D, E …) left the shop',
     'webhooks: 2 webhooks waiting for 1 h',
@@ -176,7 +176,7 @@ test('each issue says what is wrong, the most important first', () => {
   expect(hintOf(gap('refused', 1))).toMatch(/^the service refuses these dates/);
   const absentOrders = { ...calm.absentOrders, orders: 1, examples: ['A'] };
   expect(hintOf({ absentOrders, orderDeletes: 'off' })).toMatch(/^they stay at the service/);
-  const hint = /^a rescan deletes those created in the last ORDER_RESCAN_DAYS a day after/;
+  const hint = /^a rescan deletes an order created in the last ORDER_RESCAN_DAYS a day after/;
   expect(hintOf({ absentOrders, orderDeletes: 'send' })).toMatch(hint);
 });
 

@@ -82,7 +82,7 @@ test('each setting that is legal and risky is warned of', async () => {
   const { STATUS_TOKEN } = risky;
   expect(await configuration({ STATUS_TOKEN, REVIEW_API_BASE_URL: 'https://reviews.invalid' })).toEqual([]);
   expect((await ills(world, { REVIEW_API_TIME_ZONE: 'Asia/Tokyo' })).said).toContain(
-    'warehouse warning: the views of bi cut days in Asia/Seoul, configured is Asia/Tokyo → review-sync migrate',
+    'warehouse warning: the days of bi are in Asia/Seoul, but Asia/Tokyo is configured → review-sync migrate',
   );
 });
 
@@ -226,7 +226,7 @@ const zoneIsRight = /^ok: its timestamps have the offset of Asia\/Seoul$/;
 const isListed = /^ok: its newest review is listed at its second, in pages of 100$/;
 const noReview = /^warning: it holds no review yet/;
 const hasNoOffset = /^warning: its timestamps have no offset$/;
-const isOfNewYork = /^fault: its timestamps have the offset -05:00, but Asia\/Seoul has /;
+const isOfNewYork = /^fault: its timestamps have the offset -05:00, but Asia\/Seoul had /;
 const isElsewhere = /^warning: no review is listed at 2026-03-01 12:00:00 \(Asia\/Seoul\), the date of the newest /;
 const isLong = /^fault: a page holds 101 reviews, expected at most 100$/;
 test.each<[claim: string, last: string | null, reviews: number, said: RegExp[]]>([

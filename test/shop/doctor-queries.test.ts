@@ -25,7 +25,7 @@ test('the shipped queries read no large table as a whole, and doctor times them'
   });
   const found = (await shopFindings(world)).join('\n');
   for (const finding of [
-    /^warning: order_lines\.sql: the lines add up to \d{4,} % of total_price in the middle order, .* → .*100\.0/m,
+    /^warning: order_lines\.sql: in the median order, the lines add up to \d{4,} % of total_price; .* → .*100\.0/m,
     /"angekommen" \d+ times → map them .*delivery_finished/,
     /<expression> at time zone '<zone in which the shop writes it>' as delivery_started_at/,
   ])

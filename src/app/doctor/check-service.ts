@@ -23,7 +23,7 @@ export async function checkService({ api, timeZone, now }: ServiceCheck): Promis
     // A date without an offset is no instant; checkZone says so.
     const last = parseInstant(newest) ?? parseInstant(`${newest}Z`);
     if (last === undefined) {
-      const what = `it holds no review yet: whether it reads and shows dates in ${timeZone} cannot be checked, nor its pages`;
+      const what = `it holds no review yet, so doctor cannot check its pages, nor whether it reads and shows dates in ${timeZone}`;
       const hint =
         'ask the makers of the service for its zone, and set REVIEW_API_TIME_ZONE if it is another one; ' +
         'run review-sync doctor again once there is a review';
@@ -58,7 +58,7 @@ export function checkZone(timestamp: string | null, timeZone: string): Finding {
   const shown = `${hours}:${minutes}`;
   const then = offsetOf(at, timeZone);
   if (shown === then) return ok(`its timestamps have the offset of ${timeZone}`);
-  const what = `its timestamps have the offset ${shown}, but ${timeZone} has ${then} then: days and windows are read shifted`;
+  const what = `its timestamps have the offset ${shown}, but ${timeZone} had ${then} at the newest review: days and windows are shifted`;
   return fault(what, 'set REVIEW_API_TIME_ZONE to the zone of the service');
 }
 
@@ -80,7 +80,7 @@ function checkCache(api: ReviewApi): Finding[] {
   const { oldestMs } = api.stats();
   if (oldestMs <= 60_000) return [];
   const what = `a cache in front of it answers, up to ${durationText(oldestMs / 1000)} old, although we send Cache-Control: no-cache`;
-  return [warning(what, 'have it leave out the paths below /v1: orders are not pushed by old answers')];
+  return [warning(what, 'let the cache skip the paths below /v1; no order is pushed by an old answer')];
 }
 
 function serviceHint(error: unknown): string {

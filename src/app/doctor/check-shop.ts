@@ -218,7 +218,7 @@ export function checkSums(orders: readonly RawOrder[]): Finding[] {
   });
   if (sums.length < leastOrders) return [];
   const median = sums.map(({ share }) => share).sort((a, b) => a - b)[Math.floor(sums.length / 2)] ?? 1;
-  const what = `order_lines.sql: the lines add up to ${percent(median)} of total_price in the middle order`;
+  const what = `order_lines.sql: in the median order, the lines add up to ${percent(median)} of total_price`;
   const rare = sums.filter(({ share }) => isRare(share));
   if (rare.length <= sums.length * oddAtMost) return [ok(what)];
   const distance = ({ share }: { share: number }) => Math.abs(Math.log(share));
@@ -226,7 +226,7 @@ export function checkSums(orders: readonly RawOrder[]): Finding[] {
   const examples = worst.map(({ code, share }) => `order ${code} (${percent(share)})`).join(' and ');
   return [
     warning(
-      `${what}, and to less than half of it or more than twice as much in ${rare.length} of ${sums.length}, such as ${examples}`,
+      `${what}; in ${rare.length} of ${sums.length} orders, to less than half of it or more than twice, such as ${examples}`,
       'do the lines belong to these orders? order_code must be what orders.sql selects as code. Are both in the major ' +
         'unit, such as amount / 100.0? price is what was paid for the whole line: times the quantity, with tax',
     ),

@@ -60,7 +60,7 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
   const zone = await biTimeZone(warehouse);
   const warnings = [
     ...applying(warning, [
-      [zone !== timeZone, `the views of bi cut days in ${zone}, configured is ${timeZone}`, 'review-sync migrate'],
+      [zone !== timeZone, `the days of bi are in ${zone}, but ${timeZone} is configured`, 'review-sync migrate'],
       // Another role, such as a BI user, could make us run its code.
       [
         openSchemas.length > 0,
@@ -77,6 +77,6 @@ export async function checkWarehouse(warehouse: Warehouse, timeZone: string): Pr
     ]),
     ...drift({ drift: await fieldDrift(warehouse.db) }).map(({ what, hint }) => warning(what, hint)),
   ];
-  const well = `the views of bi cut days in ${zone}, and no other role can create functions where our statements look for them`;
+  const well = `the days of bi are in ${zone}, and no other role can create functions where our statements look for them`;
   return [...findings, ok('all migrations are applied'), ...(warnings.length > 0 ? warnings : [ok(well)])];
 }

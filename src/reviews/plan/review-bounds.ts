@@ -136,7 +136,7 @@ export async function doubtEmpty(deps: ReviewDeps, empty: Span, ids: Set<string>
     return page.kind === 'page' && page.ids.some((id) => !seen.has(id));
   };
   const secondAt = (second: Second) => ({ start: second, end: second + 1 });
-  if (await shows(secondAt(named), ids)) return `the list of ${isoOf(named)} alone shows a review that this list lacks`;
+  if (await shows(secondAt(named), ids)) return `the list of ${isoOf(named)} shows a review that the longer list lacks`;
   const now = secondOf(deps.now());
   const lists = planWindows('created', { start: now - emptyLists * listLimits.seconds, end: now }, [empty], 1);
   const others = [...known, ...(await storedDates(db))].filter((other) => !isWithin(other, empty));
@@ -185,7 +185,7 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
   if ((await newestOf(deps, 'created', lately(deps))) !== second) return;
   throw new ReviewSyncError(
     'config',
-    `GET /v1/reviews shows a review of ${isoOf(second)}, but not where that second is asked for in ${deps.timeZone}`,
+    `GET /v1/reviews shows a review of ${isoOf(second)}, but not if we ask for that second in the zone ${deps.timeZone}`,
     {
       hint:
         'Set REVIEW_API_TIME_ZONE to the zone in which the service reads dates; review-sync doctor compares them. ' +
