@@ -158,7 +158,7 @@ async function endConnections(client: pg.Client): Promise<void> {
   );
 }
 
-/** Of all connections to the shop's database. A connection that ends hands in its counts. */
+/** The counts of all connections to the shop's database. A connection that ends hands in its counts. */
 async function buffers(client: pg.Client, url: string): Promise<number> {
   await client.query('select pg_sleep(0.5)');
   await client.query('select pg_stat_force_next_flush()');

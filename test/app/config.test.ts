@@ -191,7 +191,7 @@ describe('readConfig', () => {
     const { status, stderr } = await runCli(['sync', 'reviews'], { ...right, LOG_LEVEL: '' });
     const said = /^review-sync: The warehouse cannot be reached: .*\n→ .+ in WAREHOUSE_DATABASE_URL\n$/;
     expect([status, stderr]).toEqual([1, expect.stringMatching(said)]);
-    // Schedules are of the service’s time zone, where they have none of their own.
+    // Schedules are in the service’s time zone if they have none of their own.
     const zones = { REVIEW_API_TIME_ZONE: 'Europe/Berlin', SCHEDULE_TIME_ZONE: '' };
     expect(readConfig({ ...right, ...zones })).toMatchObject({ scheduleTimeZone: 'Europe/Berlin' });
     expect(readConfig({ ...right, ...zones, SCHEDULE_TIME_ZONE: 'UTC' })).toMatchObject({ scheduleTimeZone: 'UTC' });

@@ -16,7 +16,7 @@ import { type FieldTable, fieldStatements, type Parameter, parameterStatements }
 /** A resource of the spec: the headings it stands under, its tables, and how a record of it is made. */
 export type Resource = {
   kind: Kind;
-  /** What the spec calls one, with its article. */
+  /** What the spec calls a record of this kind, with its article. */
   called: string;
   /** What the spec's headings about its operations begin with, and their ends. */
   under: string;

@@ -29,7 +29,7 @@ type Life = {
   /** Product codes, as the preset selects them, which the service knows already. */
   products: string[];
   words?: Record<string, string>;
-  /** Of MariaDB: the zone of its clock, and what each session of the shop begins with. */
+  /** For MariaDB: the zone of its clock, and the statements with which each session of the shop begins. */
   server?: { timeZone: string; session: string };
   life: Step[];
 };

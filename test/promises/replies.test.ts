@@ -25,7 +25,7 @@ const asked = ({ service }: World) => service.requests()['GET /v1/reviews/:id'] 
 test('a review whose number of comments moved is read by its id, once, twice if short', async ({ world }) => {
   const tenMinutesLater = () =>
     world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
-  // Its id shows fewer comments than its lists count, as where a service hides some.
+  // The review read by its id shows fewer comments than the lists count, as if the service hid some.
   await world.changing(
     inLists((one) => one.id === 1 && Object.assign(one, { comments_count: Number(one.comments_count) + 1 })),
   );

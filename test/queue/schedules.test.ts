@@ -81,7 +81,7 @@ onEachQueue(({ redisUrl }) => {
     const { queues } = await openTestQueues(redisUrl());
     const log = openLog('silent');
     const planned = async () => (await plannedRuns(queues)).sort((a, b) => a.job.localeCompare(b.job));
-    // What a row decides is the same on both queues, and on Redis at a tenth of the cost: Postgres shows one row of each kind.
+    // A row decides the same on both queues, and costs a tenth on Redis. So Postgres shows only one row of each kind.
     const areAll = hasRedis === (redisUrl() !== undefined);
     const some = areAll ? rows : rows.filter((_, at) => at === 0 || at === 9);
     for (const [what, held, aheadMs, own, started, watched] of some) {

@@ -6,7 +6,7 @@ export type Shop = {
   readonly databaseUrl: string;
   /** The preset that `init` must recognise. */
   readonly preset: string;
-  /** SHOP_TIME_ZONE, where `init` cannot know it. */
+  /** SHOP_TIME_ZONE, if `init` cannot know it. */
   readonly timeZone?: string;
   /** Codes of all products, as the preset selects them. */
   products(): Promise<string[]>;

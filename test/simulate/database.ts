@@ -134,7 +134,7 @@ export async function openSimulatedDatabase(url: string) {
     await deliverWaiting();
   }
 
-  /** What the last world has left open would keep this process alive. */
+  /** A session that the last world has left open would keep this process alive. */
   async function dropAll(): Promise<void> {
     for (const sessions of sessionsOf.values()) for (const session of [...sessions]) await drop(session);
     sessionsOf.clear();

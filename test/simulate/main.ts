@@ -75,7 +75,7 @@ const given: Partial<Nature> = Object.fromEntries(
   ]),
 );
 
-// What is read from files is read once: afterwards a world waits for nothing but the scheduler.
+// Files are read once. Afterwards a world waits for nothing but the scheduler.
 for (const file of await readdir(packagePath('sql', 'warehouse', 'statements')))
   await statement(basename(file, '.sql'));
 await simulate(0, database, url, {}, 0);

@@ -40,7 +40,7 @@ export function createShop(
     onOrders,
   }: { hasFeed: boolean; isBroken: () => boolean; onOrders: (codes: readonly string[]) => void },
 ) {
-  /** Orders of which a row has no usable total. */
+  /** Orders with a row that has no usable total. */
   const unreadable = new Set<string>();
   const versions = new Map<string, Version[]>();
   const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, -1)}000Z`;

@@ -41,7 +41,7 @@ test('worlds end as they should, and a seed is the same world each time', { time
   }
 });
 
-// A week, in which one brand is restored from a backup, is lived through in .ci/run.
+// .ci/run simulates a week in which one brand is restored from a backup.
 test('three brands on one warehouse live through a storm, one of them healthy', { timeout }, async () => {
   const worlds = isExhaustive ? ['--days', '7', '--seed', '1..50'] : ['--seed', '1'];
   expect(await simulate('--brands', ...worlds)).toContain(allIsWell);

@@ -226,7 +226,7 @@ export async function simulateWorld(
     queue.lookAgain();
     among?.killed(lost);
   };
-  /** What happens in another brand has killed a worker. */
+  /** An accident in another brand has killed a worker. */
   const lost = () => {
     queue.lookAgain();
     if (!isOver) at(random.integer(1, 40) * 1000, () => start(startWorker()));
@@ -812,7 +812,7 @@ export async function simulateWorld(
     if (nature.reviews > 0) found('on a quiet day', oracle.reviewsAreComplete(facts));
     found('on a quiet day', oracle.neverAllowed(facts));
     if (facts.deadLetters.length > 0) {
-      // What fails for the first time is tried again by the next run.
+      // A record that fails for the first time is tried again by the next run.
       await runNow(opened, 'sync-orders');
       const { writes } = { ...service.counts };
       await runNow(opened, 'sync-orders');

@@ -60,7 +60,7 @@ test('an order whose push broke off is due, without fingerprint and lease', asyn
   await store.record(await taken('O1'), emptyPush);
   await isLeft('f');
 
-  // Due, too, where the push before died with its lease.
+  // The order is due, too, if the push before died with its lease.
   await store.lease(wanted('O1'));
   await ask(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   const again = await taken('O1');

@@ -14,7 +14,7 @@ export type SeedReview = {
   images_count?: number;
   videos_count?: number;
   comments_count?: number;
-  /** Replaces the made-up comments, of which there are otherwise `comments_count`. */
+  /** The comments. Default: `comments_count` made-up ones. */
   comments?: Record<string, unknown>[];
   likes_count?: number;
   plus_likes_count?: number;

@@ -11,7 +11,7 @@ type VendureDatabase = {
   readerUrl(): Promise<string>;
   /** Zone of Vendure's process. */
   timeZone: string;
-  /** SHOP_TIME_ZONE, where `init` cannot know it. */
+  /** SHOP_TIME_ZONE, if `init` cannot know it. */
   shopTimeZone?: string;
 };
 
@@ -501,5 +501,5 @@ function openApi(url: string) {
   return api;
 }
 
-/** Asks for the code and message of an error result, where a mutation has one. */
+/** Asks for the code and message of an error result, if a mutation has one. */
 const orError = '... on ErrorResult { errorCode message }';
