@@ -28,7 +28,8 @@ test('all orders that are due are read, page by page, and none whose time has no
       ('product known', '{"1": "known", "2": "known"}'), ('product unknown', '{"1": "unknown"}');
     insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('gold', 1, '');
     insert into sync.order_links (order_code, user_grade_code, user_grade_id) values
-      ('grade known', 'gold', null), ('grade sent', 'gold', 1), ('grade unknown', 'silver', null)`);
+      ('grade known', 'gold', null), ('grade made again', 'gold', 9), ('grade sent', 'gold', 1),
+      ('grade unknown', 'silver', null), ('grade unlinked', 'silver', 9)`);
   const read = async (isAnyTime: boolean) => {
     const codes: string[] = [];
     for (;;) {
@@ -39,7 +40,7 @@ test('all orders that are due are read, page by page, and none whose time has no
     }
   };
   const failed = Array.from({ length: 2500 }, (_, index) => `F${index + 1}`);
-  const others = ['dead', 'leased', 'product known', 'grade known'];
+  const others = ['dead', 'leased', 'product known', 'grade known', 'grade made again'];
   expect(await read(false)).toEqual([...failed, ...others].toSorted());
   expect(await read(true)).toEqual([...failed, ...others, 'later'].toSorted());
 });
