@@ -7,8 +7,8 @@
  *   npm run bench:bi -- --keep /var/tmp/bi --reviews 10000000 --part questions
  *
  * With --keep a database of each size is filled once, and the table of all that was measured there goes into
- * docs/benchmark-tables.md. `--part migrate` begins again with what was filled; the other parts go on with what they find, in
- * any order.
+ * docs/benchmark-tables.md. `--part migrate` begins again with what was filled; the other parts go on with what they
+ * find, in any order.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';

@@ -163,8 +163,8 @@ const checks: [what: string, found: number, expected: number][] = [
   ['differ after the first push', await differing(), 0],
 ];
 
-// The three days of the change script. On the first one, a transaction is open during a run that reads newer changes, and
-// commits after it.
+// The three days of the change script. On the first one, a transaction is open during a run that reads newer changes,
+// and commits after it.
 const script = changeScript({ every, rescanDays });
 const [late, warehouse] = [await connect(opened, shopUrl), await connect(opened, warehouseUrl)];
 for (const day of [1, 2, 3] as const) {

@@ -65,7 +65,8 @@ test('a warehouse that does not answer is reported until heard, by one process',
   receiver.answer = 503;
   await using world = await openWorld({ environment: { ALERT_WEBHOOK_URL: receiver.url } });
   const app = await world.openApp();
-  // A single failure may be a restart: neither it nor its end is posted. A sequence moves on although its statement fails.
+  // A single failure may be a restart: neither it nor its end is posted. A sequence moves on although its statement
+  // fails.
   await world.warehouse(`create sequence public.looks;
     create function public.look() returns trigger language plpgsql as
       $$ begin if nextval('public.looks') = 1 then raise 'restarting'; end if; return new; end $$;

@@ -35,7 +35,10 @@ test('docs/warehouse-tables.md is what npm run docs:warehouse writes', async () 
   expect(written).toBe(await warehousePage((await createWarehouse()).url));
 });
 
-/** Two years of reviews and deliveries of eight products. Half of the products rate lower of late, a sixth has no review yet. */
+/**
+ * Two years of reviews and deliveries of eight products. Half of the products rate lower of late, a sixth has no review
+ * yet.
+ */
 const twoYears = `
   with numbered as (
     select n, 'o' || n as code, 1 + n % 8 as product, now() - n * interval '36 hours' as at from generate_series(1, 480) n

@@ -3,8 +3,8 @@ import pg from 'pg';
 import { inject } from 'vitest';
 
 /**
- * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `service`, the tables of the reference
- * service; `shop`, the same with the reviews of the sample shop, and thirty orders of that shop.
+ * What a new database holds. global-setup prepares them: `migrated`, a warehouse; `service`, the tables of the
+ * reference service; `shop`, the same with the reviews of the sample shop, and thirty orders of that shop.
  */
 export type Template = 'empty' | 'migrated' | 'shop' | 'service';
 

@@ -129,7 +129,8 @@ declare module 'vitest' {
 export const mysqlKinds: readonly MysqlKind[] = (['mariadb', 'mysql'] as const).filter((kind) => programs[kind]);
 
 /**
- * A new, empty database (utf8mb4) for the calling test. The first call of a test run starts the server; the others share it.
+ * A new, empty database (utf8mb4) for the calling test. The first call of a test run starts the server; the others
+ * share it.
  *
  * @param options.timeZone zone of the server's sessions. Each zone is a server of its own, which takes about 3 s to
  *   start.

@@ -22,7 +22,9 @@ export type World = Awaited<ReturnType<typeof openWorld>>;
 type Json = any;
 
 export type WorldOptions = {
-  /** `sample`: thirty orders of the sample shop, with the reviews of their products at the service. Default: nothing. */
+  /**
+   * `sample`: thirty orders of the sample shop, with the reviews of their products at the service. Default: nothing.
+   */
   shop?: 'sample';
   service?: Partial<ReferenceServiceOptions>;
   environment?: Record<string, string>;
@@ -97,7 +99,8 @@ export async function openWorld(options: WorldOptions = {}) {
     /** The same, through one that changes calls and answers. */
     changing: (change: Change) => through((target) => startChangingProxy(target, change)),
     /**
-     * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
+     * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an
+     * app.
      * @param name of the job: `sync-orders`.
      */
     async run(name: string, asked?: Parameters<typeof runJob>[2], startedBy?: 'schedule' | 'command') {

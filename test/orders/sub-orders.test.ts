@@ -82,11 +82,11 @@ function effects({ shown = [], lines = [], links = [], untouched = [] }: Given):
 /**
  * A case is its title and lines of `sub-orders shown | lines | links | what a push does`.
  *
- * Products: `s` and `m` are sizes of product 1, `plain` is product 1 without a size, `p2` is product 2. `$99` is the price, if
- * not 10, and `#P` the product code. A sub-order with a review ends with `*`, one that may have reviews with `?`. A link is
- * `line:product=sub-order`, with `~` if another integration created that. A creation without a response has the sub-orders
- * before it, `line:product=[5]`; so has a link whose creation may have been carried out twice, `line:product=11[5]`. `!` before
- * a link: its line is not pushed now.
+ * Products: `s` and `m` are sizes of product 1, `plain` is product 1 without a size, `p2` is product 2. `$99` is the
+ * price, if not 10, and `#P` the product code. A sub-order with a review ends with `*`, one that may have reviews with
+ * `?`. A link is `line:product=sub-order`, with `~` if another integration created that. A creation without a response
+ * has the sub-orders before it, `line:product=[5]`; so has a link whose creation may have been carried out twice,
+ * `line:product=11[5]`. `!` before a link: its line is not pushed now.
  */
 const cases = `
 exact comes before similar, and similar is product and options

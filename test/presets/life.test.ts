@@ -18,8 +18,8 @@ const lifeMinutes = 100_000;
 
 /**
  * A life of orders in a shop system, `<preset>/life.yaml`, on the tables of `<preset>/schema.sql`. In its SQL `:now` is
- * the hour's date without zone in `zone`, `:instant` the same with its offset, and `:<word>` one of its `words`, which are
- * patterns.
+ * the hour's date without zone in `zone`, `:instant` the same with its offset, and `:<word>` one of its `words`, which
+ * are patterns.
  */
 type Life = {
   /** Another preset with the same life; what stands here replaces what stands there. */
@@ -45,7 +45,9 @@ type Step = {
   shows?: Record<string, Record<string, unknown>>;
   /** What `sync catalog` leaves at the service: `Shirts < <code of the parent> (hidden)`. */
   catalog?: 'synced' | { categories: Record<string, string>; grades: string[] };
-  /** The `delivered_at` that the preset suggests, for the lines of an order by product, without three days for the way. */
+  /**
+   * The `delivered_at` that the preset suggests, for the lines of an order by product, without three days for the way.
+   */
   suggested?: Record<string, Record<string, string | null>>;
   /** Orders that were pushed and that a rescan finds no more. */
   absent?: string[];

@@ -3,7 +3,9 @@ import { startHere, until } from '../harness/cli.ts';
 import { startProxy } from '../harness/proxy.ts';
 import { noSchedules, worldTest as test } from '../harness/world.ts';
 
-/** A service that counts the tokens it gives out. From the sixth order on, while it `isBanning`, it refuses everything. */
+/**
+ * A service that counts the tokens it gives out. From the sixth order on, while it `isBanning`, it refuses everything.
+ */
 async function banning(target: string) {
   const service = { isBanning: false, tokens: 0, orders: 0, refused: 0 };
   const proxy = await startProxy(target, async (call, passOn) => {

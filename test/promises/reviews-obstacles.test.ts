@@ -12,7 +12,9 @@ const years = { REVIEW_YEARS_FROM: ago(200).slice(0, 4) };
 /** What this test does to the responses; replaced while the test goes on. */
 type Twist = { change?: ((answer: Answer, call: Call) => unknown) | undefined };
 
-/** `hourly(count)`: a service behind a proxy, with one review an hour, or in so many hours, the newest three hours old. */
+/**
+ * `hourly(count)`: a service behind a proxy, with one review an hour, or in so many hours, the newest three hours old.
+ */
 const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number, hours = 1) => {
   const world = await openWorld({ environment: years });
   await world.seedReviews(hourlyReviews(count, hours));

@@ -48,7 +48,8 @@ test('a worker whose connections are cut again and again completes everything', 
   const since = new Date();
   for (const job of ['sync-orders', 'sync-reviews']) {
     await until(async () => {
-      // Incomplete where a window lost its connection at each attempt: a scheduled run reads it again ten minutes later.
+      // Incomplete where a window lost its connection at each attempt: a scheduled run reads it again ten minutes
+      // later.
       const over = `select from sync.runs where job = $1 and started_at > $2 and outcome in ('done', 'incomplete')`;
       return !isUp || (await world.warehouse(over, [job, since])).length > 0;
     }, 40);

@@ -121,7 +121,9 @@ test.each(['start', 'watch'])('a schedule whose due run the queue has lost is se
   expect((await plannedRuns(queues))[0]?.next?.getTime()).toBeGreaterThan(Date.now());
 });
 
-/** Clocks go back by half an hour at 15:00 UTC on Lord Howe, by an hour at 14:00 on the Chatham Islands, on 2026-04-04. */
+/**
+ * Clocks go back by half an hour at 15:00 UTC on Lord Howe, by an hour at 14:00 on the Chatham Islands, on 2026-04-04.
+ */
 const goBack: [pattern: string, timeZone: string, after: string, next: string][] = [
   ['0 * * * *', 'Australia/Lord_Howe', '14:00', '15:00'],
   ['0 * * * *', 'Australia/Lord_Howe', '14:10', '15:00'],

@@ -69,7 +69,10 @@ export const orderOf = ({ path }: Seen) => json(order(Number(path.split('/').at(
 // biome-ignore lint/suspicious/noExplicitAny: errors are judged by expectations, not by types
 export const failureOf = (call: Promise<any>) => call.catch((reason) => reason);
 
-/** A store as of several processes: one change at a time. It keeps JSON, which has null for what is not there or Infinity. */
+/**
+ * A store as of several processes: one change at a time. It keeps JSON, which has null for what is not there or
+ * Infinity.
+ */
 export function sharedStore(): SessionStore & { session: Session } {
   let turn: Promise<unknown> = Promise.resolve();
   const store = {

@@ -6,8 +6,8 @@ export type ModelReview = { id: number; createdMs: number; updatedMs: number; sc
 
 /**
  * What pages name as the last: the real one; at most the greatest that may be asked for; none; none on the last page
- * itself, as GitHub does; that of page 1 only; the greatest that may be asked for, always; the one that pages of the size
- * asked for would have; half of the pages, as a count from before an import.
+ * itself, as GitHub does; that of page 1 only; the greatest that may be asked for, always; the one that pages of the
+ * size asked for would have; half of the pages, as a count from before an import.
  */
 export type LastPage =
   | 'real'

@@ -48,10 +48,14 @@ const mood: fc.Arbitrary<Mood> = fc.record({
 const poison = fc.record({ id: fc.integer({ min: 1, max: 300 }), status: fc.constantFrom<404 | 422>(404, 422) });
 
 /**
- * A list that is not in order, or shows equal dates in another order each time, is found out by what the service counts.
- * It takes no hidden reviews; where the list has no order at all, pages of the size asked for, and where the service
- * names no last page, periods of whole seconds, too. With more than that against it, some of thousands of such tiny lists
- * stay unfound.
+ * The counts of the service reveal a list that is not in order, or that shows equal dates in another order each time.
+ * They are enough in these cases:
+ *
+ * - Reviews are hidden: the list is in order, and equal dates are, too.
+ * - No reviews are hidden: the list is in order; or its pages have the size asked for, and the service names a last
+ *   page or periods are of whole seconds.
+ *
+ * In other cases, some of thousands of such tiny lists stay unfound.
  */
 const isReadable = (how: Mood) =>
   how.hides

@@ -28,8 +28,8 @@ describe.each(shopServers)('$name', (server) => {
   }
 
   /**
-   * Cancels the next statement that sleeps, or ends its connection, once it runs; `nothing` waits for it. A statement of
-   * Postgres may be seen for a moment after it was cancelled: it ends before this returns.
+   * Cancels the next statement that sleeps, or ends its connection, once it runs; `nothing` waits for it. A statement
+   * of Postgres may be seen for a moment after it was cancelled: it ends before this returns.
    */
   async function interrupt(database: ShopTables, what: 'statement' | 'connection' | 'nothing'): Promise<void> {
     await until(async () => {

@@ -10,7 +10,10 @@ import { startVendure } from './vendure/vendure.ts';
 import { startYoungcart } from './youngcart.ts';
 
 type Started = Promise<[Shop, Step[]]>;
-/** `source`: a variable that names a folder with the source of a shop that no registry has; without it the shop is skipped. */
+/**
+ * `source`: a variable that names a folder with the source of a shop that no registry has; without it the shop is
+ * skipped.
+ */
 type Tried = { source?: { variable: string; what: string }; start(database: EmbeddedDatabase): Started };
 
 /** The shops that `npm run test:shops` tries, by name. */

@@ -4,8 +4,8 @@ import { type Form, formOf, openBrowser, openPhpShop, type PhpShop, type Row } f
 import { openLife, type Shop, type ShopLine, type ShopOrder, type Step } from './shop.ts';
 
 /**
- * Installs and serves a gnuboard5 with Youngcart, in Korean time beside a database in another zone. Three products and a
- * member are written by SQL; all else goes through its pages.
+ * Installs and serves a gnuboard5 with Youngcart, in Korean time beside a database in another zone. Three products and
+ * a member are written by SQL; all else goes through its pages.
  *
  * @param folder of its source, the one that holds `shop.config.php`.
  */

@@ -267,7 +267,9 @@ export async function openSimulatedDatabase(url: string) {
     useFaults(next: FaultOf, brand = ''): void {
       faults.set(brand, next);
     },
-    /** A backup of a brand. @returns restores it, in one transaction. That returns false while others use the tables. */
+    /**
+     * A backup of a brand. @returns restores it, in one transaction. That returns false while others use the tables.
+     */
     async backUp(brand: string): Promise<() => Promise<boolean>> {
       const own = tables.filter((name) => name.includes(`_${brand}.`));
       for (const [at, name] of own.entries())

@@ -72,7 +72,8 @@ function nobodyIsMailed({ service, settingsOf, firstPosts, runs, hasOtherSetting
   // The run that begins first decides: it may have begun to push the order, and have died before it sent anything.
   const mayHaveBegun = ({ atMs, run }: FirstPost) =>
     runs.some((one) => one !== run && one.startedMs <= atMs && policyOf({ run: one, what: '' }) !== 'never');
-  // A backfill that was open when the first sync of orders began, and that ended by itself after the sync had sent something.
+  // A backfill that was open when the first sync of orders began, and that ended by itself after the sync had sent
+  // something.
   const waitsFor = (run: Run | undefined, sentMs: number) => {
     const isSync = ({ job, report }: Run) => job.name === 'sync-orders' && !report?.error?.includes(waitsForBackfill);
     const isFirst = run !== undefined && run === runs.find(isSync);
@@ -389,7 +390,9 @@ function contactIsComplete(
 const shown = (one: Content & { id?: number; by?: string | undefined }) =>
   `${one.id === undefined ? '' : `${one.id} by ${one.by}: `}product ${one.productId} ${one.options.size ?? ''} ${one.price} ${one.status} ${one.invoice ?? ''}`;
 
-/** Promises 1, 5 and 8: after a run of reviews that ended `done` each review is in the warehouse in its newest version. */
+/**
+ * Promises 1, 5 and 8: after a run of reviews that ended `done` each review is in the warehouse in its newest version.
+ */
 export function reviewsAreComplete({ service, reviews, nowMs, deadLetters }: Facts): Findings {
   const held = new Map(reviews.map((one) => [one.id, one]));
   const findings: Findings = [];

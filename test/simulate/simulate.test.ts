@@ -26,7 +26,10 @@ const allIsWell = ', 0 not as they should be';
 /** The simulator ends what hangs by its own count of steps, so how long a world takes decides nothing. */
 const timeout = 3_600_000;
 
-/** Small worlds in which everything of `natureOf` happens at least once. 5 and 7 also find a stale reading and a lost lease. */
+/**
+ * Small worlds in which everything of `natureOf` happens at least once. 5 and 7 also find a stale reading and a lost
+ * lease.
+ */
 const ofEachKind = '5,7,8,9,19,21,22,25,32,34,42,45,53';
 
 test('worlds end as they should, and a seed is the same world each time', { timeout }, async () => {

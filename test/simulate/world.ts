@@ -91,7 +91,9 @@ function natureOf(random: Random) {
     link: random.pick(['always', 'not on the last'] as const),
     shortTokens: has(0.15),
     batchSize: random.pick([2, 50]),
-    /** In a world with brands: nothing responds at the service, or each query of the shop fails, as long as it storms. */
+    /**
+     * In a world with brands: nothing responds at the service, or each query of the shop fails, as long as it storms.
+     */
     deadService: false,
     brokenQuery: false,
     /** Nothing happens to it except to its processes: each of its runs must end as done. */
@@ -436,7 +438,9 @@ export async function simulateWorld(
     tell(`the shop has order ${code}, ${Math.round(ageMs / hourMs)} hours old, with ${count} lines`);
   }
 
-  /** One change of an order, by chance or the named one, dated now or not at all, and seen now or some minutes later. */
+  /**
+   * One change of an order, by chance or the named one, dated now or not at all, and seen now or some minutes later.
+   */
   function changeOrder(which?: string, how?: string): void {
     const free = codes.filter((one) => !untouchable.has(one) && (which === undefined || one === which));
     if (free.length === 0 || !isStormy) return;

@@ -386,8 +386,8 @@ const named = (name: string) => [{ languageCode: 'en', name, slug: name.toLowerC
 const withName = (name: string) => [{ languageCode: 'en', name }];
 
 /**
- * Fills the shop through its admin API: shirts in two sizes, a mug at a reduced tax, a sticker for nothing and two customer
- * groups. Prices are in cents, without tax.
+ * Fills the shop through its admin API: shirts in two sizes, a mug at a reduced tax, a sticker for nothing and two
+ * customer groups. Prices are in cents, without tax.
  *
  * @returns ids by name.
  */
