@@ -1,6 +1,6 @@
--- Orders that the shop does not show. hasWaited: the order has been absent for a day, and no other order can be this
--- one renamed. Such an order fails, has no id yet, and has a code that the service may hold for this one's.
--- isNewest: the shop shows no pushed order that was created later.
+-- Orders that the shop does not show. hasWaited: the order has been absent for a day, and no other order may be this
+-- one renamed: an order that fails, has no id yet, and has a code that the service may hold for this one's.
+-- isNewest: the shop shows no pushed order that was created at the same time or later.
 with failing as materialized (
   select o.order_code, sync.code_key(code) as key
   from sync.order_links o

@@ -1,4 +1,4 @@
--- Opens a gap. Gaps within it become part of it, and their earlier attempts count.
+-- Opens a gap. Gaps within it become part of it: it takes over their attempts and the date they were first seen.
 -- $1 text: axis. $2, $3 timestamptz: start and end. $4 text: kind. $5 text: reason.
 with within as (
   delete from sync.open_gaps where axis = $1 and start_at >= $2 and end_at <= $3
