@@ -79,8 +79,10 @@ export function createScheduler(seed: number, startMs: number, mostSteps = steps
     steps: () => steps,
     alone,
     /**
-     * Adds something to run. @param process null: it belongs to none, and happens whatever becomes of processes. @returns
-     *   how to take it back.
+     * Adds something to run.
+     *
+     * @param process null: it belongs to none, and happens whatever becomes of processes.
+     * @returns how to take it back.
      */
     add(delayMs: number, run: () => unknown, process: Process | null | undefined = here.getStore()): () => void {
       places += 1;

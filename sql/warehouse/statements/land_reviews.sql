@@ -79,8 +79,8 @@ commented as (
   )
   on conflict (review_id) do update set moves = due.moves + 1, moved_at = excluded.moved_at
 ),
--- A review that lands closes its dead letter, open or discarded, and is no longer suspected gone. Such rows are rare. No
--- index may be used: Postgres then makes the arrays only if there is a row to compare with.
+-- A review that lands closes its dead letter, open or discarded, and is no longer suspected gone. Such rows are rare.
+-- No index may be used: Postgres then makes the arrays only if there is a row to compare with.
 healed as (
   update sync.dead_letters set resolved_at = coalesce(resolved_at, now()), is_discarded = false
   where kind = 'review' and (resolved_at is null or is_discarded)
