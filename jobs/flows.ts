@@ -30,7 +30,7 @@ async function sumUpOrders({ run, counts, open: { removalsHeld: held } }: RunAtE
   return { counts: held > 0 ? { removals_held: held } : {}, problem: problems.join('. ') };
 }
 
-/** Before the first sync, a backfill names itself: `sync orders` pushes the whole shop, and contact of young orders. */
+/** A backfill names itself: `sync orders` before the first sync pushes the whole shop, with contact of young orders. */
 const commandOf = ({ job, rights: { from, to } }: Run): string =>
   job === 'backfill-orders'
     ? ['review-sync backfill orders', from && `--from ${from}`, to && `--to ${to}`].filter(Boolean).join(' ')

@@ -13,7 +13,7 @@ const shape = v.object({ codes: v.array(v.string()) });
 
 export type OrderStep = v.InferOutput<typeof shape>;
 
-/** Step: brings up to 500 orders at the service in line with the shop. */
+/** Step: brings one slice of orders (`slicesOf`) at the service in line with the shop. */
 export const pushOrdersStep: StepJob<OrderStep> = {
   name: 'push-orders',
   parse: (payload) => parsePayload(shape, payload),

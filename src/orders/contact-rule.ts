@@ -5,8 +5,8 @@ import type { RunRights, Trigger } from '../warehouse/runs/runs.ts';
 import { dayMs } from './limits.ts';
 
 /**
- * The fields that reach a customer (promise 7). The rule below decides when they are sent: a field that is not on this
- * list is always sent. `orderBody` (plan/desired-order.ts) says which fields are ever sent.
+ * The fields that let somebody reach a customer (promise 7). The rule below decides when they are sent: a field that is
+ * not on this list is always sent. `orderBody` (plan/desired-order.ts) says which fields are ever sent.
  */
 export const contactFields = ['user_email', 'user_phone'] as const;
 export type ContactField = (typeof contactFields)[number];
@@ -33,7 +33,10 @@ const contactOf: Readonly<Record<Trigger, ContactPolicy>> = {
   show: 'young',
 };
 
-/** What a push may do: the stricter of the run's rights and the process's settings. `createdIn`: a backfill's range. */
+/**
+ * What a push may do: the stricter of the run's rights and the process's settings. `createdIn`: the days of creation
+ * that a person named for a backfill or a repair; otherwise all days.
+ */
 export type PushRights = Readonly<
   Pick<RunRights, 'trigger' | 'allowRemovals' | 'contactMaxAgeDays' | 'deletes'> & { createdIn: OpenSpan }
 >;
@@ -70,7 +73,10 @@ export function mayCarryContact({ decision, createdAt, now }: ContactQuestion, r
   }
 }
 
-/** The decision that the first lease of an order records. It stays as long as the order is remembered. */
+/**
+ * The decision that the first lease of an order records. It stays as long as the order is remembered, unless
+ * `isDecidedForGood` or `forget` replaces it.
+ */
 export const firstDecision = (order: Omit<ContactQuestion, 'decision'>, rights: PushRights): 'allowed' | 'withheld' =>
   mayCarryContact({ ...order, decision: null }, rights) ? 'allowed' : 'withheld';
 

@@ -62,7 +62,7 @@ export function openRequests(
       if (error instanceof AuthenticationError && !error.isForAll)
         return { kind: 'failed', reason: error.message, failure: 'transient' };
       // One order may always get 429 while others succeed. The breaker tells this case from an overloaded service.
-      // Without a connection the service is down, and no record may wait longer.
+      // Without a connection the service is down, which is no failure of this record.
       if (!error.retryable || (error instanceof UnavailableError && error.isUnsent)) throw error;
       giveUpAfterMs = 0;
       // The same failure has the same reason, however often it was tried (discarded dead letters).

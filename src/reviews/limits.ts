@@ -1,4 +1,7 @@
-/** Limits of lists and windows, and the backoff. read/read-window.ts has the limits of requests and halvings. */
+/**
+ * Limits of lists and windows, and the backoff. read/read-window.ts has the limits of requests and halvings, and the
+ * files of refresh/ have those of reviews that are read by id.
+ */
 
 export const listLimits = {
   /**

@@ -55,7 +55,7 @@ export const resolveDeadLetters = (db: Db, kind: DeadLetterKind, keys: readonly 
 export const resolveDeadLettersExcept = (db: Db, kind: DeadLetterKind, failing: readonly NewDeadLetter[]) =>
   close(db, kind, sql`key <> all(${failing.map(({ key }) => key)})`);
 
-/** Closes dead letters of reviews that did not fail again since `at`: no list showed them, and they have no id. */
+/** Closes dead letters of reviews that did not fail again since `at`: no list showed them, and no id leads to them. */
 export const closeUnseenReviews = (db: Db, at: Date) => close(db, 'review', sql`last_failed_at < ${at}`);
 
 export type DeadLetterGroup = {

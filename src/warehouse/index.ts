@@ -81,7 +81,7 @@ export function openPool(options: PoolOptions) {
 
 const connectionOf = (client: unknown) => (client as { connection: pg.Connection }).connection;
 
-/** Shop and queue, too, may refuse a right, or take no writes. */
+/** Names the warehouse in an error of rights or of a read-only server: shop and queue may fail in the same way. */
 function nameWarehouse(error: pg.DatabaseError): void {
   if (/^(42501|25006)$/.test(error.code ?? '')) error.message = `the warehouse: ${error.message}`;
 }

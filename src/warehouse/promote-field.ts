@@ -4,7 +4,7 @@ import { type Db, listOf, scalarOf, write } from './index.ts';
 
 /**
  * The types of a promoted column, each with the SQL expression of its value, from the JSON value and its text. A value
- * of another type becomes null: an error in a generated column would keep the review out. There is no date type:
+ * that does not fit becomes null: an error in a generated column would keep the review out. There is no date type:
  * Postgres reads dates by session settings, which a generated column may not use.
  */
 const types: Readonly<Record<string, (field: string, text: string) => string>> = {

@@ -1,6 +1,6 @@
 -- Lands one page of reviews, the response body as it came.
 -- $1 text: a JSON array of reviews (docs/interface.md, "Review"); may be empty.
--- $2 text[]: names of the fields that only a review read by its id shows. Null: the page comes from a list.
+-- $2 text[]: the names of all fields of a review that was read by its id. Null: the page comes from a list.
 -- $3 timestamptz: any version replaces a row that was written before this moment (verify --repair). Null: no such rows.
 -- $4 text[]: columns that keep their values, because the response does not show them.
 -- $5 text[]: fields that are not put into extra.
@@ -12,8 +12,8 @@
 --
 -- 1. An older version never overwrites a newer one, and an unchanged row is not rewritten.
 -- 2. Any version replaces a row that is marked deleted: the service may use an id again, or restore a review as it was.
--- 3. A list does not show comments, and a review alone may lack fields (docs/interface.md, "Review"). Such a response
---    does not erase what it does not show. If the service uses an id again, for another review, the old comments stay
+-- 3. A list does not show comments, and a review read by its id may lack fields (docs/interface.md, "Review"). Neither
+--    erases what it does not show. If the service uses an id again, for another review, the old comments stay
 --    until that review is read by its id (6).
 -- 4. Two versions of one review on a page are an error, like bad data: the page is then landed row by row.
 -- 5. A written review is touched, as it was and as it is: the counts behind bi follow (0005_counts.sql).
@@ -55,7 +55,7 @@ written as (
     )
   returning id, created_at, product_id, order_code, score, comments_count, (xmax = 0) as inserted
 ),
--- If an edit changes no count of deliveries, as likes do not, the order is not touched.
+-- If an edit, such as one of likes, changes no count of deliveries, the order is not touched.
 changed as (
   select written.*, (earlier.created_at, earlier.product_id, earlier.order_code, earlier.score, earlier.deleted_at)
     is distinct from (written.created_at, written.product_id, written.order_code, written.score, null) as moves_deliveries

@@ -6,7 +6,8 @@
 -- 1. Derive the keys: days of reviews, days of deliveries, and products with months, as they were and as they are.
 -- 2. Count reviews by day, and by product and month.
 -- 3. Read the deliveries of these days and products; count them by product and month, and by day and delay.
--- 4. A touched key that counts nothing gets an empty row: every row says when its month was last counted.
+-- 4. If a touched product and month has nothing to count, it gets an empty row: every row of sync.product_counts says
+--    when its month was last counted.
 -- 5. Forget the touches.
 set local work_mem = '128MB';
 set local jit = off;

@@ -18,7 +18,7 @@ import { findOrder } from '../push/send.ts';
 import { openRequests } from '../requests.ts';
 import { boundsOf, inSlices, ordersByCreation } from '../select/orders-by-day.ts';
 
-/** An order as the service shows it. `plan`: what a push right after would send. */
+/** An order as the service shows it. `plan`: what a push right after this look would send. */
 type SeenOrder = ReadOrder & {
   shown?: Shown;
   /** Why we do not know what the service has. */
@@ -58,7 +58,7 @@ function comparedOrder(seen: SeenOrder): ComparedOrder {
 }
 
 /**
- * Looks an order up, and plans it as a push right after would. Sends GET only.
+ * Looks an order up, and plans it as a push right after this look would. Sends GET only.
  *
  * @param lines the links of its lines.
  * @throws the client's errors if the service as a whole fails.

@@ -22,7 +22,7 @@ export type DesiredOrder = {
   waiting: { lineCode: string; productCode: string }[];
   /** Lines that break the contract. Their sub-orders are not changed. Without a usable code, `lineCode` is a hash. */
   faulty: (NewDeadLetter & { lineCode: string })[];
-  /** Other orders whose codes the service may take for this one. It must first show that it tells them apart. */
+  /** Other orders that the service may take for this one by the code. It must first show that it tells them apart. */
   alike: readonly AlikeOrder[];
   /** The shop's member grade if its id at the service is unknown. The body then has no grade. */
   unlinkedGrade: string | undefined;

@@ -79,7 +79,7 @@ export type OrderPlan = PlannedRequests & {
  *    service shows more fields that the shop does not have, POST the order again with empty values for them.
  * 5. Change, remove and create sub-orders.
  *
- * As long as the service has not shown the order, the list is only the request that shows it.
+ * As long as nobody has looked at the service (`unknown`), the list is only the request that shows the order.
  */
 export function planOrder(
   order: DesiredOrder,
@@ -340,7 +340,7 @@ function isSameContact(field: ContactField, theirs: string, ours: string): boole
   return digitsOf(one) === digitsOf(other) || isPrefixed(one, other) || isPrefixed(other, one);
 }
 
-/** Some services show the account if there is no name. Any other name is still there, masked or not. */
+/** Some services show the account if there is no name. If the shop has none, any other name is still there. */
 function nameOf({ user_name }: OrderBody, { username, user_code }: OrderDetail) {
   if (user_name !== undefined) return unmasked(username);
   return username !== undefined && username === user_code ? null : username;

@@ -61,8 +61,8 @@ export type SubOrderDifference = ReturnType<typeof subOrderDifference>;
  *
  * @param lines the shop's lines that can be pushed.
  * @param by.untouched codes of lines of the shop that are not pushed now. Their sub-orders are not changed.
- * @param by.isSelected whether the query of the lines selects a column. If we never sent a field, a value that another
- *   integration wrote there stays.
+ * @param by.isSelected whether the query of the lines selects a column. If it does not, and we never sent the field, a
+ *   value that another integration wrote there stays.
  * @param by.unit the money unit of the service (`moneyUnitOf`).
  */
 export function subOrderDifference(
@@ -119,7 +119,7 @@ export function subOrderDifference(
     const own = before.get(lineCode);
     const link = ofLines.get(lineCode)?.link;
     if (!own || link === own || own.subOrderId === null || !ids.has(own.subOrderId)) continue;
-    // Its sub-order went to another line, which is exactly like it: the codes have moved.
+    // Its sub-order went to another line, which equals it, perhaps but for the price: the codes have moved.
     if (link) after.set(lineCode, { ...link, lineCode });
     else after.delete(lineCode);
   }
@@ -128,8 +128,8 @@ export function subOrderDifference(
 
 /**
  * Decides about the sub-orders that no line has. Sub-orders of removed lines, and copies that a repeated creation made,
- * are removed. Unmanaged sub-orders, and sub-orders with reviews, are kept (promise 6). A linked sub-order is
- * remembered until it is removed. If its line code may now belong to another line, it gets a code of its own.
+ * are removed. Sub-orders that review-sync did not create, or that may have reviews, are kept (promise 6). A linked
+ * sub-order is remembered until it is removed, by a code of its own if its line code may now be another line's.
  *
  * @param gone links of lines that the shop has removed.
  * @param after the links to be written, which this changes.
@@ -202,15 +202,15 @@ const butOptions = 2;
 /**
  * How well a sub-order fits a line. Lower is better.
  *
- * - `linked`: it is linked, and equals the line exactly (0 and 1), or all but the price (2 and 3): the shop may have
- *   split prices again. It is linked to the line itself (0 and 2), or to another line (1 and 3): line codes may be
- *   positions, which move when a line is removed or inserted.
- * - `own`: it is linked to the line, and is changed; or the line is not pushed now.
- * - `ofAnother`: it is linked to another line, which gets another sub-order. It is changed.
+ * - `linked`: it is linked, and equals the line exactly (0 and 1), or in all but the price (2 and 3): the shop may have
+ *   divided the total anew among its lines. It is linked to the line itself (0 and 2), or to another line (1 and 3):
+ *   line codes may be positions, which move when a line is removed or inserted.
+ * - `own`: it is linked to the line. It is changed, or left as it is if the line is not pushed now.
+ * - `ofAnother`: it has no reviews, and is linked to another line, which gets another sub-order. It is changed.
  * - `lost`, up to 8 by likeness: the response to the line's creation was lost. The sub-order was not there before, and
- *   is as it was sent.
+ *   is like the line that was sent.
  * - `like`, up to 14 by likeness: it is linked to a line that the shop has removed, since shops give lines new codes
- *   (9, 11, 13), or it is unmanaged (10, 12, 14).
+ *   (9, 11, 13), or it has no link, as if another system created it (10, 12, 14).
  * - `unfit`: it does not belong to the line.
  */
 const ranks = { linked: 0, own: 4, ofAnother: 5, lost: 6, like: 9, unfit: Number.POSITIVE_INFINITY } as const;
@@ -276,8 +276,8 @@ const isRegisteredAgain = (link: LineLink | undefined, { product_code }: SubOrde
   product_code !== undefined && product_code === link?.content.product_code;
 
 /**
- * The product of a sub-order. If the service has deleted it, the product that was sent last: only another product
- * corrects that. Undefined: not known.
+ * The product of a sub-order. If the service has deleted it, the product that was sent last, which is not sent again:
+ * only another product would help. Undefined: not known.
  */
 const productOf = ({ subOrder, link }: Candidate) => subOrder.product_id ?? link?.content.product_id;
 

@@ -75,7 +75,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
 }
 
-/** If no order has a line, the shop may write lines under other codes than orders. @throws IncompleteError */
+/** If no order of a slice has a line, the lines may have other order codes than the orders. @throws IncompleteError */
 async function requireLines({ shop }: OrderDeps, raws: readonly RawOrder[]): Promise<void> {
   const readable = raws.filter((raw) => raw.fault === undefined);
   if (readable.length === 0 || readable.some((raw) => raw.lines.length > 0)) return;
@@ -188,10 +188,13 @@ export async function underLease<T>(
 }
 
 /**
- * Whether the order must be read again. Any of these is enough: another process may have pushed a newer version;
- * another process has deleted the order, so it looks new; a push broke off, and nobody knows what it sent; another
- * order goes first (`isAlike`), which the first reading may have missed; the creation date differs, so the reading was
- * too early, or the order is a dead letter.
+ * Whether the order must be read again. Any of these is enough:
+ *
+ * - Another order goes first (`isAlike`), which the first reading may have missed.
+ * - The creation date is that of another order: the first reading was too early, or the order is a dead letter.
+ * - Another process has deleted the order since the first reading, so it looks new.
+ * - A push broke off, and nobody knows what it sent.
+ * - Another process may have pushed a newer version since the first reading.
  */
 function isStale({ link, isNew, isForgotten, isAlike }: LeasedOrder, { order }: DesiredOrder, { readAt }: SlicePush) {
   if (isAlike || otherOrderFault(order, link) !== undefined) return true;

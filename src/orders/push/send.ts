@@ -35,7 +35,7 @@ export async function sendAll(
     const answer: Sent<unknown> = wire
       ? await sendOne((options) => wire.call(api, options))
       : await findOrder(deps, { code, orderId }, sendOne);
-    // A 404 to a removal. The next look tells whether the sub-order is gone, or the service has no such endpoint.
+    // A 404 to a removal. The next look tells whether the record is gone, or the service has no such endpoint.
     const sent: Sent<unknown> = answer.kind === 'done' && answer.value === false ? absent : answer;
     results.push({ request, sent } as Result);
     if (sent.kind === 'done' && isRemoval(request))
@@ -179,7 +179,7 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
   switch (request.kind) {
     case 'change':
       if (isDone) return { ...link, content: request.content };
-      // If a hidden sub-order is gone (404), the next plan creates it again. If the order shows it, look first.
+      // If a hidden sub-order is gone (404), the next plan creates it again. If the order showed it, look first.
       return sent.kind === 'absent' && request.isHidden ? undefined : link;
     case 'remove':
       return isDone && link.subOrderId === request.subOrderId ? undefined : link;

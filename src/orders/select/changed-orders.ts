@@ -32,7 +32,7 @@ export type ChangedState = {
   isAhead?: boolean;
   /** The newest change that this run or an earlier one read, as the shop writes it. */
   newest?: string | undefined;
-  /** The last due code that was read. */
+  /** The code of the last due order that was read. */
   due?: string;
 };
 

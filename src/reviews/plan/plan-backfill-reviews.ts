@@ -38,7 +38,7 @@ export async function planBackfillReviews(
   const span = spanOf(range, deps, await allReviews(deps));
   const created = span ? planWindows('created', span, covered) : [];
   if (since) return { windows: created, since };
-  // An earlier reading may cover a gap of creation dates.
+  // An earlier reading may cover a gap of creation dates, so `created` lacks it.
   const gaps = (await openGaps(db)).map(({ axis, span }) => ({ axis, span }));
   return { windows: [...created, ...gaps], since };
 }

@@ -64,8 +64,8 @@ export async function concludeReconcile(
     // The run has read the newest days. Reviews of those days that no list shows are themselves suspected.
     others: await newestBut(db, []),
     async show(_review, shown) {
-      // No list shows the review, so only its id shows its changes. Once landed, it is not suspected until the next
-      // reading.
+      // No list shows the review, so only its id shows its changes. Once landed, it is not suspected until its date is
+      // read again.
       await landPage(warehouse, pageOfOne(shown, plausible));
     },
   });

@@ -32,7 +32,8 @@ export function plausibleDates(fromYear: number, zone: string, now: Date): Span 
 
 /**
  * The first and last creation dates of all reviews, at the service and in the warehouse, within the plausible dates.
- * One request checks the 44 days before the overview's first date. If the list shows one there, that date is not used.
+ * One request checks the 44 days before the overview's first date. If the list shows a review there, the first
+ * plausible date is used instead.
  *
  * @throws ReviewSyncError as `captureOverview`.
  */
@@ -113,14 +114,14 @@ export function reviewBounds(
 }
 
 /**
- * Why a span may have reviews although its list shows none. When the run began and after the list was read, the
- * overview named a review in the span that the warehouse lacks. Also, a list of that second alone shows a review that
- * is not in `ids`, or no list shows any: none of the last year and a half, and none of another date of overview or
- * warehouse.
+ * Why a span may have reviews although its list shows none. The overview named a date in the span when the run began,
+ * and names one after the list was read, and the warehouse has no review of that second. One of these holds, too:
  *
- * @param ids the reviews that the list of the span showed.
+ * - The list of that second alone shows a review that is not in `ids`.
+ * - No list shows any review: none of the last year and a half, and none of another date of overview or warehouse.
  *
- * @returns undefined if lists show other reviews: the review in the overview is then hidden or deleted.
+ * @param empty a span without reviews, in a list that was read. `ids`: all reviews that this list showed.
+ * @returns undefined without a doubt, as when lists show other reviews: the named review is then hidden or deleted.
  */
 export async function doubtEmpty(deps: ReviewDeps, empty: Span, ids: Set<string>): Promise<string | undefined> {
   const { db } = deps.warehouse;
@@ -196,8 +197,8 @@ async function requireSameZone(deps: ReviewDeps, second: Second): Promise<void> 
 
 /**
  * The date of the newest review that the list of the span shows; undefined if the list shows none. The service may
- * refuse a span ahead of its clock, fail on it or show nothing. If so, the part before now is requested. If that fails,
- * too, its last two days are requested. No failure here stops a run.
+ * refuse a span ahead of its clock, fail on it or show nothing. If so, the part before now is requested. If that is
+ * refused or fails, its last two days are requested, unless 30 s have passed. Only a service that is down stops a run.
  */
 export async function newestOf(deps: ReadDeps, axis: Axis, span: Span): Promise<Second | undefined> {
   const [past = span] = partBefore(span, secondOf(deps.now()) - justNow);

@@ -42,9 +42,9 @@ export type ListPage = RawPage & {
   kind: 'page';
   /** One per record. If a record has no usable id: its text without links. */
   ids: string[];
-  /** One per record: the second of its date on the axis; undefined if it is unreadable or out of range. */
+  /** One per record: the second of its date on the axis; undefined if it is unreadable or outside the period. */
   seconds: (Second | undefined)[];
-  /** Ids of the records more than a day out of range. A smaller distance may be a zone. */
+  /** Ids of the records dated more than a day outside the requested period. A service may be a zone off. */
   strays: string[];
   lastPage: number | undefined;
   requestedAt: Date;
@@ -101,7 +101,7 @@ function pageOf({ items, ...response }: RawReviewPage, deps: ReadDeps, { span, a
 }
 
 /**
- * The page without records that are out of range of the spans. A response includes the second in which its span ends,
+ * The page without records that are dated outside the spans. A response includes the second in which its span ends,
  * and `--to` a day must not bring in a review of the next midnight.
  */
 export function pageWithin(page: ListPage, spans: readonly Span[]): ListPage {
@@ -166,7 +166,7 @@ function request(
 /** The facts of a page besides its raw body. `dates`: the dates of each record, in the order of the page. */
 type PageCheck = RawPage['check'] & { dates: Dates[] };
 
-/** Dates of a record. Undefined: unreadable (`parseInstant`). A review without an update has no update date. */
+/** Dates of a record. Undefined: unreadable (`parseInstant`). Without an update, the date of creation is the update. */
 type Dates = Record<'created_at' | 'updated_at', Second | undefined>;
 
 /**

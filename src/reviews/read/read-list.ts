@@ -68,14 +68,14 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
     seenCount: () => seen.size,
     hasSeen: (id: string) => seen.has(id),
     /**
-     * Whether the list shows another period than the request's. One record of a hundred, or one of a day, may be out of
-     * range by accident.
+     * Whether the list shows another period than the request's. One record in a hundred, or one in the list of a day,
+     * may have an odd date.
      */
     isOfOtherDates: () => strays.size > Math.max(seen.size / 100, span.end - span.start > 86_400 ? 0 : 1),
     readUntil,
     landed: () => Promise.all(landings),
     /**
-     * What was read. `ids`: all ids that were shown, also out of range. `reviews`: the number of different reviews
+     * What was read. `ids`: all ids that were shown, also outside the span. `reviews`: the number of different reviews
      * within the span, with the dates of the `first`, `middle` and `last`. `startedAt`: the time of the first request.
      */
     proven() {
@@ -157,12 +157,12 @@ const fewRecords = 10;
  * 1. `findTop`: finds the last page by the number that the service names, or page 1 if there is no number or the pages
  *    contradict it.
  * 2. `readFrom`: reads the pages below the last one, side by side.
- * 3. `readOn`: checks the end. In descending order, the list begins with records that were just read. If other records
- *    come first, or the list has no order, the pages behind are read one by one, up to an empty page.
+ * 3. `readOn`: checks the end. In descending order, the list must begin with records that were just read. If other
+ *    records come first, or the list has no order, the pages behind are read one by one, up to a page without new ones.
  * 4. If the list has one page, it is one response of one moment: its end proves it.
- * 5. If the pages are full, the last one is read again. The list is whole if that page's number and length imply no
- *    more records than were shown, and the page still has the records of its first reading. Then nothing was deleted: a
- *    deletion shifts records to pages that were read already.
+ * 5. If all pages but the last are full, the last one is read again. The list is whole if that page's number and length
+ *    imply no more records than were shown, and the page still has the records of its first reading. Then nothing was
+ *    deleted: a deletion shifts records to pages that were read already.
  * 6. Otherwise a record was added or deleted, or the count is useless (hidden reviews, no number, pages that are not
  *    full). The list is read again in smaller pages, one by one and downwards: deletions shift records to pages that
  *    are still to be read. It is whole by its count, or if two successive readings show the same records. Smaller pages
@@ -374,8 +374,8 @@ function breaksOff(pages: readonly ListPage[]): boolean {
 }
 
 /**
- * Whether the list ends with these pages, if the descending page holds only their records. If a service reverses each
- * page instead of the list, a full page cannot show it.
+ * Whether the list ends with these pages, if the descending page holds only their records. If the last page is full,
+ * this is not certain: a service may reverse each page instead of the list.
  */
 const isShownFromEnd = (pages: readonly ListPage[], descending: ListPage['seconds'], pageSize: number): boolean =>
   !isFull(pages, pageSize) && isInOrder(pages, descending);

@@ -15,7 +15,7 @@ import { inParts, readSpan, type SpanEnd, type Unread } from './read-span.ts';
 
 /**
  * Brings all reviews of a window into the warehouse. Pages land as they come. When a span is proven, it enters the
- * ledger once, together with the reviews that it found absent. A retry reads the spans that the run has not proven.
+ * ledger once, together with the reviews that its reading found absent. A retry reads the spans not yet proven.
  *
  * @param read.findAbsent whether to note reviews of the window that the warehouse holds and the service did not show.
  * @throws IncompleteError with the spans that could not be read or proven. They are then open gaps, and the rest of the
@@ -134,8 +134,8 @@ export async function readSpans(
   }
 
   /**
-   * The parts to read an unread span in: `end.parts`, or halves, so the gap is no larger than the obstacle. If the span
-   * goes beyond `present`, it is cut there: a service may refuse dates ahead of its clock.
+   * The parts to read an unread span in: `end.parts`, or halves, so the gap is no larger than the obstacle. If a
+   * refused span goes beyond `present`, it is cut there: a service may refuse dates ahead of its clock.
    */
   function partsOf(span: Span, end: Unread): readonly Part[] {
     if (end.parts) return requestsLeft < 0 ? [] : end.parts;
@@ -162,7 +162,7 @@ export function releaseBody({ rawBody }: RawPage): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
 }
 
-/** A list of this many reviews shows their usual distance. Up to ten times that distance without a review is normal. */
+/** A list of this many reviews shows their usual distance in time. Up to ten times that without a review is normal. */
 const manyReviews = 100;
 /** More seconds than this without reviews are checked. A window may begin 26 hours before the first review. */
 const longVoid = 27 * 3600;

@@ -74,7 +74,7 @@ export async function untilDown<T>(all: readonly T[], ask: (one: T) => Promise<A
   for (const end of ends) if (end.status === 'rejected') throw end.reason;
 }
 
-/** How often the service must respond with 404. */
+/** How often the service must respond with 404 before a review counts as deleted. */
 const passes = 2;
 
 /**

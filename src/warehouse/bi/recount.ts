@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { type Db, isAny, isLockedOut, rowOf, statement, write } from '../index.ts';
 
 /**
- * Recounts from the rows the counts behind the views of bi that statements have touched since the last count
+ * Recounts, from the rows, the counts behind the views of bi that statements have touched since the last count
  * (sql/warehouse/statements/recount.sql). Waits while another process counts.
  *
  * @param options.atMostEveryMs if the last count is younger, or another process counts, does nothing.

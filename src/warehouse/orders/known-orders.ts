@@ -29,7 +29,7 @@ export const ordersOfAllAges = (db: Db) => rowsOf<{ code: string; orderedAt: Dat
 /** A person says that this is the shop of the orders in the warehouse. */
 export const recordSameShop = (db: Db) => write(db)`update sync.settings set same_shop_since = clock_timestamp()`;
 
-/** Replaces the dates of creation that differ by a second or more from the pushed ones. @returns their number. */
+/** Replaces each pushed date of creation that differs from the given one by a second or more. @returns their number. */
 export const setCreations = async (db: Db, orders: readonly { code: string; at: string }[]): Promise<number> =>
   (await rowsOf(db, 'set_creations', JSON.stringify(orders))).length;
 
@@ -44,7 +44,7 @@ export const setAbsent = (db: Db, codes: readonly string[], isAbsent: boolean) =
 /**
  * Absent orders created since a week before `since`. The absence of older orders is forgotten: a shop may archive them.
  * `hasWaited`: absent for a day, and no failing order may be the same order, renamed. `isNewest`: the shop shows no
- * pushed order that was created later.
+ * pushed order that was created then or later.
  */
 export async function absentOrders(db: Db, since: string) {
   await write(db)`

@@ -12,7 +12,10 @@ export type OrderLink = {
   orderedAt: Date | null;
   /** Hash of what was last pushed. Null: push again, for example because a push has begun and was not recorded. */
   fingerprint: string | null;
-  /** Decided when the first push began, or by a backfill before a push was recorded. Later only `forget` changes it. */
+  /**
+   * Decided when the first push began. Until a push is recorded, a run may still withhold what was allowed
+   * (lease_orders.sql). Later only `forget` changes it.
+   */
   contact: ContactDecision;
   /** Optional fields that were last sent with a value. */
   sentFields: readonly string[];

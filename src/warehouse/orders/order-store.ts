@@ -165,7 +165,7 @@ function requireOurs({ orderCode }: LeasedOrder, isOurs: boolean): void {
   if (!isOurs) throw new LeaseLostError(`the lease of order ${orderCode} was not renewed in time`);
 }
 
-/** Notes that a write that has just begun renews the lease, or lost it. @returns whether the lease is still ours. */
+/** Notes that the lease was renewed when the write began, or that it is lost. @returns whether it is still ours. */
 async function renewed(leased: LeasedOrder, writing: Promise<boolean>): Promise<boolean> {
   const askedAtMs = performance.now();
   const isOurs = await writing;

@@ -31,7 +31,7 @@ export type Entry = {
   pages: number;
   reviews: number;
   requests: number;
-  /** By this machine's clock. If it is ahead, it counts as now: later finds must not count as read since then. */
+  /** By this machine's clock. If it is ahead, it counts as now: a gap found later must not count as read since. */
   startedAt: Date;
   /** Reviews in the warehouse, dated within the span, that the service did not show. */
   absent: readonly number[];
@@ -108,7 +108,8 @@ export async function openGaps(db: Db): Promise<OpenGap[]> {
 }
 
 /**
- * Closes a gap of the updated axis if all reviews up to it were read by creation date since it was opened, by any runs.
+ * Closes a gap of the updated axis if all reviews created up to its end were read by creation since it was opened, by
+ * any runs.
  */
 export const closeGapsReadSince = (db: Db) => rowsOf(db, 'close_gaps_read_since');
 

@@ -15,7 +15,7 @@ export type RawPage = {
   check: {
     /** Records on the page. */
     count: number;
-    /** Field names of a review that was read by its id. Null: a list page, which shows all fields (`notInLists`). */
+    /** Field names of a review that was read by its id. Null: a list page, which shows all but `notInLists`. */
     fields: string[] | null;
     /** Columns that keep their values because the response does not show them (review-columns.ts). */
     lacking: string[];

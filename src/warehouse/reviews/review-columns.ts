@@ -57,12 +57,12 @@ const mayBeAbsent: readonly string[] = ['third_party_name', 'tag_name', ...notIn
 const names = Object.keys(reviewColumns);
 const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
 
-/** If no record of a response has the field, whether its column keeps its values. */
+/** Whether the column of this field keeps its values if no record of a response has the field. */
 export const isAlwaysShown = (field: string) => alwaysShown.includes(field);
 
 /**
- * Finds a bracket, a text, or a number, boolean or date column with a value that its type refuses: an empty text for no
- * value, or a whole number such as `4.0`.
+ * Finds a bracket, a text, or a number, boolean or date column with a text that its type refuses: an empty text for no
+ * value, or a whole number such as `"4.0"`.
  */
 const odd = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool|time/.test(type) ? [name] : []));
 const token = new RegExp(

@@ -153,7 +153,7 @@ export async function noteLeft(db: Db, ids: readonly string[]): Promise<void> {
 /** A process notes once a second which runs it carries out. After this many milliseconds without a note, none does. */
 const unattendedAfterMs = 5000;
 
-/** Whether no process carries the run out. A new run still waits for one. @param now by the warehouse's clock. */
+/** Whether no process carries the run out. A new run has as long to find one. @param now by the warehouse's clock. */
 export const isUnattended = ({ attendedAt, startedAt, finishedAt }: Run, now: Date, afterMs = unattendedAfterMs) =>
   finishedAt === null && now.getTime() - (attendedAt ?? startedAt).getTime() > afterMs;
 
