@@ -34,7 +34,7 @@ export const looksAtMost = 2;
 /** How often to look whether another process has finished an order that it is pushing, in milliseconds. */
 export const leasePollMs = 500;
 
-/** Removals of orders and sub-orders in 24 hours: `perDay`, or that share of the pushed ones if more (promise 6). */
+/** Removals of orders and sub-orders in 24 hours: `perDay`, or a share of the orders pushed, if more (promise 6). */
 export const allowance = { perDay: 50, shareOfPushed: 0.05 } as const;
 
 /** A catalog run looks for products in this many pages of a hundred orders of the service. */

@@ -62,7 +62,10 @@ export type Ledger = {
 
 /** Spans of a window that are read at a time. Each requests all pages of its list side by side. */
 const spansAtATime = 4;
-/** After this many requests, and `requestsAReview` for each proven review, no span of a window is cut any more. */
+/**
+ * After this many requests, and `requestsAReview` for each proven review, a window cuts no more lists that are too long
+ * or doubted. Spans that are refused or fail are still halved.
+ */
 const requestsAtMost = 500;
 const requestsAReview = 2;
 /** Halvings of spans for each 44 days. 22 halvings reach one second. A later run halves the gap further. */
