@@ -31,8 +31,8 @@ const ofOneBrand = [
 const mayStandInBrand = /^(SHOP|REVIEW_API|REVIEW|ORDER|SCHEDULE|RECONCILE|ALERT)_|^WEBHOOK_BRAND_IDS$/;
 
 /**
- * Reads the brands of BRANDS_DIR, sorted by name; undefined without BRANDS_DIR. An error in a file is the `fault` of its
- * brand. If two brands share an account or a brand id, both have a fault.
+ * Reads the brands of BRANDS_DIR, sorted by name; undefined without BRANDS_DIR. An error in a file is the `fault` of
+ * its brand. If two brands share an account or a brand id, both have a fault.
  *
  * @throws UsageError if BRANDS_DIR has no brand, or the environment has a variable that belongs in a brand's file.
  */

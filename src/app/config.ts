@@ -6,7 +6,7 @@ import { isTimeZone } from '../base/time/span.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The kind of a variable, read from its text. The message of an issue says what was expected. */
+/** Reads the value of a variable from its text. The message of an issue says what was expected. */
 type Kind<T> = v.GenericSchema<string, T>;
 
 type Message = string | ((issue: v.BaseIssue<unknown>) => string);
@@ -95,7 +95,7 @@ export const timeZone = check(isTimeZone, withValue('an IANA time zone such as A
 const cron = check((pattern) => {
   if (pattern.split(/\s+/).length < 5) return false;
   try {
-    // Some valid patterns match no day, such as the 31st of April. In UTC no clock change hides the next day.
+    // Some valid patterns match no day, such as the 31st of April. In UTC no clock change hides the next run.
     CronExpressionParser.parse(pattern, { tz: 'UTC' }).next();
     return true;
   } catch {

@@ -37,8 +37,8 @@ export async function requireKnown(db: Db, ids: readonly number[]): Promise<Dead
  * @returns how many records were `tried`, how many of them no longer have an open dead letter (`resolved`), and how
  *   many dead letters are `open`. `isFailing`: an open dead letter belongs to a tried record. `notRetried`: the
  *   discarded webhooks in `ids`.
- * @throws UsageError as `requireKnown`; ReviewSyncError if orders are among them and the shop is another one; the errors of
- *   service, shop and warehouse.
+ * @throws UsageError as `requireKnown`; ReviewSyncError if orders are among them and the shop is another one; the
+ *   errors of service, shop and warehouse.
  */
 export async function retryDeadLetters(
   app: App,

@@ -156,12 +156,12 @@ export function flowOf(
     lagSeconds: readTo ? secondsSince(readTo) : null,
     /** Whether SCHEDULE_ORDERS or SCHEDULE_REVIEWS has a pattern. */
     isScheduled: pattern !== '',
-    /** Seconds since the next run was due by the schedule. Null: it is not due yet, or there is no schedule. */
+    /** Seconds since the run after that one was due by the schedule. Null: it is not due yet, or has no schedule. */
     overdueSeconds: dueAt && dueAt < now ? secondsSince(dueAt) : null,
   };
 }
 
-/** Coverage by month, and by day of the last twelve months. `firstHole`: the first of a month's `holes`, if it has any. */
+/** Coverage by month, and by day of the last twelve months. `firstHole`: the first of a month's `holes`, or null. */
 export function coverageOf(all: readonly DayCoverage[]) {
   const months = [...Map.groupBy(all, ({ day }) => day.slice(0, 7))];
   const coverage = months.map(([month, days]) => {

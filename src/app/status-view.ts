@@ -125,7 +125,10 @@ export function waitText({ waitReason, waitUntil, finishedAt }: Run, now: Date):
   return `waits until ${utc(waitUntil).slice(11)}: ${waitReason}`;
 }
 
-/** `For 1 h; 12 of 30 steps; 4,321 reviews, 72 per minute; about 2 min left`. Runs of orders plan in batches: their end is not known. */
+/**
+ * `For 1 h; 12 of 30 steps; 4,321 reviews, 72 per minute; about 2 min left`. Runs of orders plan in batches: their end
+ * is unknown.
+ */
 export function progressText({ run, steps, isAttended, reviews }: RunInProgress, now: Date): string {
   const seconds = Math.max(0, (now.getTime() - run.startedAt.getTime()) / 1000);
   const { planned, ended = 0 } = steps ?? {};
@@ -158,7 +161,7 @@ const changes: Readonly<Record<FieldDrift['change'], (what: string, one: FieldDr
 /** `a sub-order`. */
 const nameOf = (record: FieldDrift['record']) => `${/^[eo]/.test(record) ? 'an' : 'a'} ${record.replace('_', '-')}`;
 
-/** `since 2026-11-24 10:00:00 UTC likes_count of a review is missing from all records …`. The service may have gone back. */
+/** `since 2026-11-24 10:00:00 UTC likes_count of a review is missing from all records …`. It may be back by now. */
 export function driftText(one: FieldDrift): string {
   const field = one.field === '…' ? 'a field of an unusual name, or one of more than 500,' : oneLine(one.field);
   const said = changes[one.change](`${field} of ${nameOf(one.record)}`, one);

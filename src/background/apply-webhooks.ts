@@ -21,7 +21,7 @@ const mostAttempts = 9;
  * Reads, by id, the reviews that webhooks named, two at a time, as long as the process lives. Any number of processes
  * may do this.
  *
- * @returns `close` finishes the reviews that are being read, for ten seconds; the others stay in `sync.changed_reviews`.
+ * @returns `close` finishes the reviews that are being read, for ten seconds. Others stay in `sync.changed_reviews`.
  */
 export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close(): Promise<void> } {
   const { warehouse, warehouseOutage, config, log } = app;

@@ -66,7 +66,7 @@ function inPlainWords(text: string, error: Error): string {
   return what === undefined || text.includes(what) ? text : `${what} (${text})`;
 }
 
-/** The next step for an error, if that is known. @param address the variable with the address of the system that failed. */
+/** The next step for an error, if known. @param address the variable with the address of the system that failed. */
 export function hintOf(error: unknown, address?: string): string | undefined {
   const { hint } = error instanceof ReviewSyncError ? error : {};
   const own = hint?.replaceAll('{address}', address ?? 'its address');

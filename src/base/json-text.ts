@@ -52,8 +52,8 @@ function storable(json: string): string {
 export const mayBeEndless = (json: Buffer) => /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/.test(json.toString('latin1'));
 
 /**
- * A number of the record that JavaScript cannot hold, or undefined. Postgres would write it out: `1e131071` becomes 131,072
- * digits, and a comparison of many of them takes gigabytes.
+ * A number of the record that JavaScript cannot hold, or undefined. Postgres would write it out: `1e131071` becomes
+ * 131,072 digits, and a comparison of many of them takes gigabytes.
  */
 export function endlessNumber(record: Buffer): string | undefined {
   let found: string | undefined;
@@ -70,7 +70,7 @@ export function endlessNumber(record: Buffer): string | undefined {
 /** TypeScript does not know it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-/** A number such as `5.0` or `1e1`. Printing each record again takes 3 ms of the 6 ms for a page of 100. */
+/** A number such as `5.0` or `1e1`. Printing each record again would take 3 ms of 6 ms for a page of 100. */
 const wholeNumber = /[:[,]\s*-?\d+(?:\.0+|(?:\.\d+)?e[-+]?\d+)\s*[,}\]]/i;
 
 /** Prints the text again: `5.0` becomes `5`, other numbers keep their digits. Text nested too deep to print stays. */
@@ -111,7 +111,7 @@ export function printed(value: unknown): string | undefined {
   }
 }
 
-/** Text, or a number as text: services send codes both ways. A number beyond 2^53 - 1 has lost digits, and is undefined. */
+/** Text, or a number as text: services send codes both ways. Undefined for a number above 2^53 - 1: it lost digits. */
 export const scalarText = (value: unknown): string | undefined => {
   if (typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return String(value);
   return typeof value === 'string' ? value : undefined;

@@ -13,8 +13,8 @@ type Client = { readyForQuery: boolean; connection: { stream: Socket } };
  * Node ends a process for an `error` event without a listener. The pool emits it for an idle connection, and the client
  * for a connection in use, such as between two statements of a transaction. The next statement fails with the reason.
  *
- * A host that vanishes closes nothing, and TCP itself waits for 15 minutes or longer. If a statement is in flight and the
- * server sends nothing for `silenceMs`, the statement fails with `SERVER_SILENT`.
+ * A host that vanishes closes nothing, and TCP itself waits for 15 minutes or longer. If a statement is in flight and
+ * the server sends nothing for `silenceMs`, the statement fails with `SERVER_SILENT`.
  *
  * @param pool a pg.Pool.
  * @param silenceMs longer than the server's own limit of a statement; 0: no limit.

@@ -129,7 +129,7 @@ export function privateTextsOf(record: unknown, depth = 0): string[] {
   );
 }
 
-/** A wrong value for an error text. A wrong column may hold a customer's data: only dates and short numbers are shown. */
+/** A wrong value for an error text. A wrong column may hold customer data: only dates and short numbers are shown. */
 export function shownValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return 'an array';

@@ -3,8 +3,8 @@
  * other users may create functions that match our calls better than the built-in ones and would run with our rights.
  * The driver reads one style of dates. If two writers touch the same row, one waits. In other isolations, one fails.
  *
- * Settings are a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. They must then
- * be set on the role; `doctor` checks the search path.
+ * Settings are a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. They must
+ * then be set on the role; `doctor` checks the search path.
  *
  * @param schemas the schemas for unqualified names, such as `pg_catalog`. Temporary tables are found last.
  */

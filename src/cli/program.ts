@@ -25,7 +25,7 @@ export type Surroundings = {
   writeLog?: (line: string) => void;
 };
 
-/** Runs the command that the arguments name. @returns the exit status: 0 done, 1 failed or incomplete, 2 wrong usage. */
+/** Runs the command of the arguments. @returns the exit status: 0 done, 1 failed or incomplete, 2 wrong usage. */
 export async function runProgram(given: Surroundings): Promise<number> {
   let status = 0;
   const { args } = given;

@@ -10,7 +10,7 @@ export type ManifestFile = FileContent & { table: string; month: string | null; 
 
 export const format = 'review-sync parquet export';
 
-/** DIR/manifest.json: the contents of the export. Written last, so that every file in it exists. */
+/** DIR/manifest.json: the contents of the export. All files of a complete one exist, because it is written last. */
 export type Manifest = {
   format: typeof format;
   formatVersion: 1;

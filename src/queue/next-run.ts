@@ -2,8 +2,8 @@ import { CronExpressionParser } from 'cron-parser';
 import { offsetOf, offsetSecondsOf } from '../base/time/span.ts';
 
 /**
- * When a schedule is next due after `afterMs`. Uses the zone's offset at that time, unless the clocks change before the
- * next run. If they change by whole hours, cron-parser decides. Before clocks go back by half an hour (Lord Howe),
+ * When a schedule is next due after `afterMs`. Uses the zone's offset at `afterMs`, unless clocks change by whole hours
+ * before the next run: then cron-parser decides. Before clocks go back by half an hour (Lord Howe),
  * cron-parser searches for half a second and throws, and BullMQ would schedule no further run. At a quarter to an hour
  * (Chatham), it returns a time in the past, and BullMQ would start run after run without a pause.
  */

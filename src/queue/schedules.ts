@@ -68,8 +68,8 @@ export const isTooFarAhead = (planned: PlannedRun, now: Date): boolean =>
   planned.pattern !== '' && planned.next !== undefined && planned.next > nextRun(planned, now.getTime() + clockErrorMs);
 
 /**
- * Whether a schedule starts no run by itself: a clock was ahead, or a Redis that drops keys has lost a part of it. If it has lost
- * all of it, the schedule is not listed, as one that another worker has turned off.
+ * Whether a schedule starts no run by itself: a clock was ahead, or a Redis that drops keys has lost a part of it. If
+ * Redis has lost all of it, the schedule is not listed, like one that another worker has turned off.
  */
 async function isBroken(queues: Queues, planned: PlannedRun): Promise<boolean> {
   const { job, pattern, next } = planned;
@@ -84,7 +84,7 @@ async function isBroken(queues: Queues, planned: PlannedRun): Promise<boolean> {
  * rolling update, two workers would otherwise change them back and forth. If a schedule is broken, the schedules of the
  * queue are set again as they are.
  *
- * @returns a function that ends this, after the current look. Close the queue only then, because the look needs it.
+ * @returns `close` ends this after the current look. Close the queue only then, because the look needs it.
  */
 export function watchSchedules(
   { queues, log }: { queues: Queues; log: Logger },

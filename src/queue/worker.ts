@@ -159,7 +159,7 @@ export function openDueTaker(options: Omit<TakeOptions, 'queues' | 'concurrency'
 }
 
 /**
- * Gives a due run back to the queue. If its job no longer has a schedule, or is due again, returns, and the run ends.
+ * Gives a due run back to the queue. Returns if its job no longer has a schedule, or is due again: the run is dropped.
  * @throws DelayedError after it was given back, as BullMQ expects.
  */
 async function leave(scheduled: BullQueue, job: QueueJob, token: string): Promise<void> {

@@ -49,8 +49,8 @@ export class ReviewApiError extends ReviewSyncError {
 }
 
 /**
- * The service gave no token for these credentials, or refused a fresh token. `isForAll`: it refused three fresh tokens
- * for every request, and not for one path only.
+ * The service gave no token for these credentials, or refused a fresh token. `isForAll`: it gave no token, or refused
+ * three fresh tokens in a row for the overview, too, and not only for one call.
  */
 export class AuthenticationError extends ReviewApiError {
   static override readonly kind: ErrorKind = {
@@ -94,7 +94,7 @@ export class LimitedError extends ReviewApiError {
 
 /**
  * No usable response after all attempts: 5xx, 408, a redirect, refused or broken connections, timeouts. With a
- * `status`, this request failed and others may not. Without a `status`, the service cannot be reached. `retryable`
+ * `status`, this request failed and others may succeed. Without a `status`, the service cannot be reached. `retryable`
  * except for an invalid certificate. `isUnsent`: there was no connection, so the error says nothing about the record.
  */
 export class UnavailableError extends ReviewApiError {

@@ -38,8 +38,8 @@ export type RunJob<State, StepPayload> = Readonly<{
   /**
    * Plans the next batch after the steps of the last one have ended. Undefined: the run concludes. Without `next`, a
    * run has one batch. If no step of a batch succeeded, a system is down, and `next` is not called. After a crash it
-   * may be called again with the same state: it must save only forward, and the batch that it first returned may be
-   * lost.
+   * may be called again with the same state: what it saves must only move forward, and the batch that it first returned
+   * may be lost.
    */
   next?(app: App, run: Run, state: State): Promise<Plan<State, StepPayload> | undefined>;
   conclude(app: App, run: Run, end: StepsEnd<State>, signal: AbortSignal): Promise<RunReport>;
@@ -82,7 +82,7 @@ type Definition<State, StepPayload> = Omit<RunJob<State, StepPayload>, 'conclude
 export type RunAtEnd = { app: App; run: Run; counts: Counts; open: DeadLettersAtEnd };
 
 /**
- * A run job that is recorded in sync.runs and ends incomplete when a step or a record failed (promise 8). To conclude it:
+ * A run job that is recorded in sync.runs and ends incomplete if a step or a record failed (promise 8). To conclude it:
  *
  * 1. `complete` moves the cursors, unless a step failed.
  * 2. Count the open dead letters. `sumUp` corrects the counts of the run, and reports other problems.

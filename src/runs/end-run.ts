@@ -22,7 +22,7 @@ export async function endRun(
   return isEnded;
 }
 
-/** Ends the run of a stopped command on all workers, within 1.5 seconds: a command ends two seconds after its signal. */
+/** Ends the run of a stopped command on all workers, within 1.5 s: a command ends two seconds after its signal. */
 export async function endInterrupted(app: App, id: string): Promise<void> {
   const error = 'a command was stopped by Ctrl-C, SIGTERM or the end of its terminal. Run it again to continue';
   const end = finishRun(app.warehouse.db, id, { outcome: 'abandoned', error });

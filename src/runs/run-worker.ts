@@ -50,7 +50,8 @@ const lookEveryMs = 1000;
 const returnJobsMs = 3000;
 
 /**
- * Carries runs out until closed. Takes jobs only from the queues of `runsToCarryOut`: a run without a row is never touched.
+ * Carries runs out until closed. Takes jobs only from the queues of `runsToCarryOut`, so never touches a run without a
+ * row.
  *
  * @throws ReviewSyncError when the queue does not respond.
  */

@@ -46,7 +46,8 @@ export async function takeRun(held: HeldRun): Promise<void> {
       const isWaiting = data.stage === 'waiting';
       if (isWaiting && (await job.moveToWaitingChildren(tokenOf(job)))) throw new WaitingChildrenError();
       signal.throwIfAborted();
-      // If the run has ended, its steps do nothing, and must not count as done. Before the first, `handle` checks.
+      // If the run has ended, its steps do nothing, and must not count as done. Before the first batch, `handle` has
+      // checked.
       const hadSteps = isWaiting && data.planned > 0;
       if (hadSteps && (await findRun(app.warehouse.db, run.id))?.finishedAt) return;
       if (await takeStage(held, data)) return;

@@ -29,8 +29,8 @@ async function begin(app: App, job: AnyRunJob, run: Omit<NewRun, 'job' | 'system
 }
 
 /**
- * Starts a run of a command, or joins the open run of the same key. A backfill of orders does not join a run: that run
- * may have read orders before a correction of the queries, and Ctrl-C must leave nothing that mails.
+ * Starts a run of a command, or joins the open run of the same key. A backfill of orders ends the open run instead:
+ * that run may have read orders before a correction of the queries, and Ctrl-C must leave nothing that mails.
  *
  * @throws ReviewSyncError if the open run of the key was planned for another zone or system.
  */

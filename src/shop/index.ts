@@ -120,7 +120,7 @@ export function openShop(options: ShopDatabaseOptions & { sqlDir: string }) {
       };
     },
     /**
-     * Explains and times each statement of the order queries as a run sends it. The shop's tables are read, not changed.
+     * Explains and times each statement of the order queries as a run sends it. Changes nothing in the shop.
      *
      * @returns an empty list if orders.sql has no row.
      */

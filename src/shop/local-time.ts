@@ -26,8 +26,8 @@ export function localOfInstant(instant: string, zone: string): string {
 }
 
 /**
- * The earliest local date at or after the instant. Before clocks go back, it is earlier than the local date of the
- * instant, because the next hour repeats earlier local times.
+ * The earliest local date of this and all later instants. Before clocks go back, it is earlier than the local date of
+ * the instant, because the next hour repeats earlier local times.
  */
 export function earliestLocalFrom(instant: string, zone: string): string {
   const [seconds, fraction] = split(instant);

@@ -59,7 +59,7 @@ export async function readApart<T>(
 
 /**
  * Reads a page. If a standby cancels the statement, reads a tenth of the page after a pause, down to one row: a shorter
- * or later statement may pass. Gives up 50,000 rows after 15 s.
+ * or later statement may pass. A page of 50,000 rows is given up after 15 s.
  */
 export async function readPageInParts<Page>(
   size: number,

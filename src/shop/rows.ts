@@ -3,8 +3,8 @@ import { isRecord, parsedJson } from '../base/json-text.ts';
 import { shownValue } from '../base/mask.ts';
 
 /**
- * A row of a shop query. Every value is the database's own text, so that nothing is rounded. A date is an instant in ISO
- * 8601 with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` if it is out of range.
+ * A row of a shop query. Every value is the database's own text, so that nothing is rounded. A date is an instant in
+ * ISO 8601 with microseconds (`2026-11-21T16:00:00.000004Z`), or `year N` or `infinity` if it is out of range.
  */
 export type RawRow = Readonly<Record<string, string | null>>;
 

@@ -57,9 +57,9 @@ export type ExplainedStatement = StatementPlan & {
 export type ReadOptions = { explained?: ExplainedStatement[]; seconds?: number };
 
 /**
- * One transaction that reads a shop. The functions below send its statements. The database's rules compare keys:
- * `char(n)` without padding, some collations without case. `zone`: SHOP_TIME_ZONE. Without it, queries that have dates
- * without zone are refused.
+ * One transaction that reads a shop. The functions below send its statements. The database compares keys by its own
+ * rules: `char(n)` without padding, some collations without case. `zone`: SHOP_TIME_ZONE. Without it, queries that have
+ * dates without zone are refused.
  *
  * Walks leave out rows without a usable code, or with no date within the years 1 to 9999: `keylessRows` finds these.
  * The keyset of a walk is `a >= ? and (a > ? or b > ?)`, because every database uses an index for it. MySQL reads the
@@ -132,7 +132,7 @@ export async function orderKeys(
   return (await valuesOf(session, orders, 'code', rest)).map((code) => ({ at: '', code }));
 }
 
-/** The next `size` rows after the position by (date, code). `inCodeOrder`: the rows from `after.at` on, by their codes. */
+/** The next `size` rows after the position by (date, code). `inCodeOrder`: the rows from `after.at` on, by code. */
 async function walkDates(
   session: ShopSession,
   query: ShopQuery,

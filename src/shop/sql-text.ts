@@ -1,4 +1,4 @@
-/** Databases with different lexical rules. */
+/** Kinds of databases by their lexical rules. `mysql`: also MariaDB. */
 export type SqlDialect = 'postgres' | 'mysql';
 
 type SqlPart = { kind: 'code' | 'quoted' | 'comment'; text: string };

@@ -74,8 +74,8 @@ const json = { 'content-type': 'application/json' };
 
 /**
  * What happens to a request: `pass`, the service gets it; `lose`, the service carries it out and its response is lost;
- * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out, and
- * the response has this status and no body; `form`, the service gets these fields instead.
+ * `status`, the response has this status and the service gets nothing; `carriedOutWith`, the service carries it out,
+ * and the response has this status and no body; `form`, the service gets these fields instead.
  */
 export type Fate =
   | 'pass'

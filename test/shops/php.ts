@@ -22,7 +22,8 @@ export type PhpShop = Awaited<ReturnType<typeof openPhpShop>>;
 /**
  * Copies a shop's source and starts a database for it, in another zone than the shop's.
  *
- * @param folder the one that holds `index.php`; from the environment, since a source is brought by the person who runs the test.
+ * @param folder the one that holds `index.php`; from the environment, since a source is brought by the person who runs
+ *   the test.
  * @throws ShopUnavailable where there is no PHP or no MariaDB.
  */
 export async function openPhpShop(folder: string) {

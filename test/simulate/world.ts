@@ -122,7 +122,8 @@ export type Among = {
   /**
    * A storm of the brand begins, the first of the world as number 0.
    *
-   * @param disown to be called where a backup is restored: what was created since that moment is a stranger's from then on.
+   * @param disown to be called where a backup is restored: what was created since that moment is a stranger's from then
+   *   on.
    */
   onStorm(storm: number, lengthMs: number, disown: (sinceMs: number) => void): void;
 };

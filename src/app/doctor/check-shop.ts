@@ -200,7 +200,7 @@ const isRare = (share: number) => share < 0.5 || share > 2;
 /** If more than this part of the orders is odd (a rare share, not in the change feed), the query is wrong. */
 const oddAtMost = 0.25;
 
-/** The sum of the line prices as a share of the order's total; undefined if either is 0. */
+/** The prices of the kept lines as a share of the order's total; undefined if either is 0, or the order has a fault. */
 export function shareOfLines({ order, lines, fault }: RawOrder): number | undefined {
   const total = Number(order.total_price);
   const priced = lines.filter(({ status }) => status !== 'cancelled' && status !== 'returned');
@@ -248,15 +248,15 @@ export function checkStatuses(lines: readonly RawRow[]): Finding[] {
   return [warning(what, `map them in the query to ${known.join(', ')}; any value is sent as it is`)];
 }
 
-/** A value of several words may be customer data in the wrong column (promise 9): only its length is shown. */
+/** A value that is not one plain word may be customer data in a wrong column (promise 9): only its length is shown. */
 const shownStatus = (code: string) =>
   /^[\p{L}_-][\p{L}\d_-]{0,31}$/u.test(code) && !/\d{5}/.test(code)
     ? JSON.stringify(code)
     : `a text of ${code.length} characters`;
 
 /**
- * Whether a date may be the end of the day of a change, as docs/connecting.md dates a day without a time: midnight of some
- * zone, a quarter of an hour in UTC, at most a day ahead.
+ * Whether a date may be the end of the day of a change, as docs/connecting.md dates a day without a time: midnight of
+ * some zone, a quarter of an hour in UTC, at most a day ahead.
  */
 const isEndOfToday = (date: string, now: string) =>
   /T\d\d:(00|15|30|45):00(\.0+)?Z$/.test(date) && Date.parse(date) <= Date.parse(now) + 24 * 3_600_000;

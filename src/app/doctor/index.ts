@@ -25,7 +25,7 @@ import { applying, type Finding, failed, fault, inTime, ok, warning, withClosing
 type Area = 'configuration' | 'warehouse' | 'shop' | 'service' | 'queue' | 'schedules';
 export type Diagnosis = (Finding & { area: Area })[];
 
-/** Checks each system that a run needs, independently of the others, so that one call finds all faults. Changes nothing. */
+/** Checks each system that a run needs, apart from the others, so that one call finds all faults. Changes nothing. */
 export async function diagnose(config: Config, schedules: readonly Schedule[]): Promise<Diagnosis> {
   // One connection for each area: a waiting area must not hold up the others.
   const { warehouseDatabaseUrl: url, brand, lockSeconds } = config;

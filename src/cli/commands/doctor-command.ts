@@ -24,7 +24,7 @@ async function runDoctor(context: Context): Promise<Report> {
   return { text, json: { healthy: faults === 0, faults, warnings, findings }, incomplete: faults > 0, isWrongUsage };
 }
 
-/** A shop's queries can be checked before there is a warehouse. @throws `wrong` if the shop's variables are wrong, too. */
+/** Checks a shop's queries before there is a warehouse. @throws `wrong` if the shop's variables are wrong, too. */
 function diagnoseAlone({ environment }: Context, wrong: UsageError): Promise<Diagnosis> {
   const shop = unlessWrong(() => readShopConfig(environment));
   if (shop instanceof UsageError) throw wrong;

@@ -9,7 +9,7 @@ export const lineEveryMs = 2000;
 /** While a service is down, many requests wait. A wait is shown if it ends this much later than the last shown wait. */
 const longerWaitMs = 60_000;
 
-/** A line with rate and time left. A terminal shows it with a bar and replaces it; elsewhere it is written every two seconds. */
+/** A line with rate and time left. A terminal shows it with a bar, and replaces it. Others get it every two seconds. */
 export function openProgress(terminal: Terminal, label: string, unit: string, now = Date.now) {
   const startedMs = now();
   let written = { text: '', atMs: Number.NEGATIVE_INFINITY };

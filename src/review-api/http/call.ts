@@ -12,9 +12,9 @@ export type CallOptions = {
    * waits of all requests do not count. An attempt in flight is not cut off.
    */
   giveUpAfterMs?: number | undefined;
-  /** Whether a 429 beyond `giveUpAfterMs` ends the call, and holds others only if the overview gets a 429, too. */
+  /** Whether a 429 for longer than `giveUpAfterMs` ends the call, and holds others only if the overview must wait. */
   countsHolds?: boolean | undefined;
-  /** Called right before each attempt, after all waiting. An error that it throws ends the call, and nothing is sent. */
+  /** Called right before each attempt, after all waiting. If it throws, its error ends the call unsent. */
   beforeSend?: (() => void) | undefined;
 };
 

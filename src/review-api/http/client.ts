@@ -78,7 +78,7 @@ function newClient(options: ReviewApiOptions) {
     refusal: undefined as { error: AuthenticationError; untilMs: number; token: Token | undefined } | undefined,
     /** How many fresh tokens in a row the service refused at first use. */
     uselessTokens: 0,
-    /** Whether a cache obeys a request for a response that is not stored. */
+    /** Whether caches obey `cache-control: no-cache`: false if one served the last GET. */
     isCacheObedient: true,
     /** Whether the log has warned that the service writes text around its JSON. */
     hasWarned: false,
@@ -95,7 +95,7 @@ type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; durationMs: number }
 /** The cost of a call so far. `spentMs`: failed attempts other than a 429, and the waits of this request alone. */
 type Spent = { attempts: number; spentMs: number; hasHeld: boolean };
 
-/** If the service refuses the credentials for all requests, none is sent for this many milliseconds. */
+/** If the service refuses the credentials for all requests, no token is requested for this many milliseconds. */
 const refusalMs = 10_000;
 
 /** If this many fresh tokens in a row are refused at first use, the service refuses the credentials. */
@@ -136,7 +136,7 @@ async function renew(client: Client): Promise<Attempt<unknown>> {
   return sent;
 }
 
-/** If the service refuses the credentials for all requests, other requests fail without being sent for a while. */
+/** If the service refuses the credentials for all, requests fail unsent for a while, unless there is a new token. */
 function noted(client: Client, error: ReviewApiError): ReviewApiError {
   if (error instanceof AuthenticationError && error.isForAll)
     client.refusal = { error, untilMs: performance.now() + refusalMs, token: client.session.token };
@@ -153,7 +153,7 @@ async function untilEnd<T>(client: Client, call: Call, send: () => Promise<Attem
   }
 }
 
-/** Works in a slot, as soon as one is free. @param work calls `free` to give its slot to the next call before it ends. */
+/** Works in a slot, as soon as one is free. @param work may call `free` to give its slot away before it ends. */
 function inSlot<T>({ slots }: Client, work: (free: () => void) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     void slots(() => new Promise<void>((free) => work(free).then(resolve, reject).finally(free)));
@@ -203,7 +203,7 @@ async function prove<T>(
 ): Promise<Attempt<T> | undefined> {
   const { outcome, ...at } = await inTurn(client, proofCall, () => attempt(client, proofCall, () => {}, sent.token));
   if (outcome.kind === 'success' || outcome.kind === 'refused') return sent;
-  // The refused call has changed nothing. The failure of the overview must not make its outcome unknown.
+  // The refused call has changed nothing. A failure of the overview must not make the outcome of the call unknown.
   if (outcome.kind !== 'token-refused') return policy.isUnknown(outcome, call) ? sent : { outcome, ...at };
   client.uselessTokens += 1;
   if (client.uselessTokens < freshTokens) return undefined;

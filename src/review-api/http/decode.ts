@@ -11,8 +11,8 @@ const unzstd = promisify(zlib.zstdDecompress);
 const namedOnly = { br: promisify(zlib.brotliDecompress), deflate: promisify(zlib.inflateRaw) };
 
 /**
- * The body as the service wrote it, without a byte order mark. The error code is ERR_BUFFER_TOO_LARGE if the body has more
- * than `maxBytes`, and another one if it is broken.
+ * The body as the service wrote it, without a byte order mark. The error code is ERR_BUFFER_TOO_LARGE if the body has
+ * more than `maxBytes`, and another one if it is broken.
  */
 export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers'], maxBytes: number): Promise<Buffer> {
   let plain = bytes;
@@ -138,8 +138,8 @@ export function isError(bytes: Buffer): boolean {
 }
 
 /**
- * Reads nothing: the body of an update or a deletion has no meaning. A web page with a success status comes from a proxy or
- * a log-in (docs/service-facts.md). A 404 may have one: web frameworks send it for any address.
+ * Reads nothing: the body of an update or a deletion has no meaning. A web page with a success status comes from a
+ * proxy or a log-in (docs/service-facts.md). A 404 may have a web page: web frameworks send one for any address.
  *
  * @throws ShapeError for a web page, or a program that broke off.
  */

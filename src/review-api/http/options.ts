@@ -3,7 +3,7 @@ import type { SessionStore } from './session.ts';
 
 type LogFunction = (fields: object, message: string) => void;
 
-/** Gets requests (`debug`), retries (`info` or `warn`, more than one a minute `debug`) and holds (`warn`): a pino logger. */
+/** A pino logger. Gets requests (`debug`), retries (one a minute as `info` or `warn`, else `debug`), holds (`warn`). */
 export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
 
 /** A wait that stops requests. `untilMs` is milliseconds since 1970. */
@@ -28,7 +28,7 @@ export type ReviewApiOptions = {
   session?: SessionStore | undefined;
   /** Default: silent. */
   log?: ClientLog | undefined;
-  /** Limit for the head of a response, and again for its body, in milliseconds; default 60 s. To connect: 10 s. */
+  /** Milliseconds for the head of a response; default 60,000. The whole response: twice as long. To connect: 10 s. */
   timeoutMs?: number | undefined;
   /** The largest decoded body of a response in bytes; default 8 MiB. A larger body is a `MalformedResponseError`. */
   maxBodyBytes?: number | undefined;

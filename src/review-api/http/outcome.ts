@@ -32,7 +32,7 @@ const doneStatuses: readonly number[] = [200, 201, 204, 404, 410];
 /** The outcome of a request. `warning`: masked text around the JSON. */
 export type Outcome<T> = { kind: 'success'; status: number; value: T; warning?: string | undefined } | Failure;
 
-/** Classifies by status and shape (docs/service-facts.md): the spec describes neither statuses of errors nor their bodies. */
+/** Classifies by status and shape (docs/service-facts.md): the spec describes no statuses and no bodies of errors. */
 export function outcomeOf<T>(
   reply: Reply,
   call: Call,

@@ -77,7 +77,7 @@ export const asksToWait = ({ kind, retryAfterMs }: Failure): boolean =>
 export const backoffOf = (number: number, random: number, { baseDelayMs, maxDelayMs }: RetryLimits): number =>
   Math.round(random * Math.min(maxDelayMs, baseDelayMs * 2 ** Math.min(number - 1, 30)));
 
-/** How long one request waits alone, in milliseconds: the service's wait plus the backoff. Undefined: the call ends. */
+/** How long one request waits alone, in milliseconds: the service's wait plus the backoff. Undefined: too long. */
 export function ownWait(
   { retryAfterMs = 0 }: Failure,
   backoffMs: number,

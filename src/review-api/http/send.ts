@@ -46,8 +46,8 @@ export function openSend(settings: Settings) {
 /** Loads undici with the first request: commands without requests, such as `status`, start without its 109 modules. */
 async function openPool(origin: string, { concurrency, maxBodyBytes }: Settings): Promise<Pool> {
   const { Pool } = await import('undici');
-  // One spare connection for four requests: after a response, undici rests a connection for a turn of the event loop,
-  // and the next request would wait. No more, because a server may use one worker for each open connection.
+  // One spare connection for four requests: after a response, undici does not use a connection for a turn of the event
+  // loop, and the next request would wait. No more, because a server may use one worker for each open connection.
   const connections = concurrency + Math.floor(concurrency / 4);
   return new Pool(origin, { connections, pipelining: 1, maxResponseSize: maxBodyBytes, allowH2: false });
 }
@@ -70,8 +70,8 @@ async function readWhole(pool: Pool, request: Request, settings: Settings): Prom
 }
 
 /**
- * Sends the request, and reads the body of its response, with a handler of undici: a stream for each response takes another
- * tenth of the processor time of a push.
+ * Sends the request, and reads the body of its response, with a handler of undici: a stream for each response takes
+ * another tenth of the processor time of a push.
  *
  * @param onHead called before the body comes.
  */

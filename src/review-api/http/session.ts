@@ -2,10 +2,10 @@ import { sleep } from '../../base/timeout.ts';
 import { LimitedError } from '../review-api-errors.ts';
 import type { Call } from './call.ts';
 
-/** The token and holds of one client id. All its processes share them. Times are milliseconds since 1970. */
+/** Token and hold of one client id, for all processes with a common store. Times are milliseconds since 1970. */
 export type Session = {
   token?: string;
-  /** When to renew the token, before it ends. */
+  /** When to renew the token, before it ends (decided by `readToken` in decode.ts). */
   renewAtMs?: number;
   /** Times at which the service refused a token that it had accepted: at most the last hundred of an hour. */
   refusedAtMs?: readonly number[];
@@ -24,7 +24,7 @@ export type SessionStore = {
   alone?<T>(work: (store: Pick<SessionStore, 'get' | 'set'>) => Promise<T>): Promise<T>;
 };
 
-/** `isOurs`: this process obtained it. `uses`: requests of this process for which the token was accepted. */
+/** `isOurs`: this process obtained it. `uses`: requests of this process with it, refused ones excepted. */
 export type Token = {
   readonly value: string;
   readonly renewAtMs: number;
@@ -41,7 +41,7 @@ const lookEveryMs = 250;
 const hourMs = 3_600_000;
 /** A longer `Retry-After` counts as this long. */
 export const longestHoldMs = 24 * hourMs;
-/** If a token had fewer uses, another program probably revoked it, and each program revokes the other's tokens. */
+/** If a refused token had fewer uses, another program probably revoked it: each program revokes the other's tokens. */
 const fewUses = 3;
 /** The longest wait before another token is obtained, after a token with some uses, and after a token without any. */
 const longestBackoffMs = 1_000;
@@ -50,7 +50,7 @@ const longestUselessBackoffMs = 60_000;
 export type OpenSession = ReturnType<typeof openSession>;
 
 /**
- * The session of one process: a copy of the store, and what only this process knows. Instants are on the monotonic
+ * The session of one process: a copy of the store, and what only this process knows. `heldUntilMs` is on the monotonic
  * clock: if the wall clock is set back, requests must not be held.
  */
 export function openSession(store: SessionStore | undefined, deps: SessionDeps) {
@@ -88,7 +88,7 @@ export async function look(session: OpenSession): Promise<void> {
   await session.looking;
 }
 
-/** Changes the session, with the store's state, while no other process does. */
+/** Changes the session, alone among all processes if the store has `alone`. @param decide gets the store's state. */
 async function change(
   session: OpenSession,
   decide: (found: Session) => Promise<Session | undefined> | Session | undefined,
@@ -117,7 +117,7 @@ function takeOver(session: OpenSession, found: Session): void {
   }
   const nowMs = performance.now();
   const untilMs = nowMs + heldUntilMs - session.now();
-  // All requests in flight report the same hold.
+  // All requests in flight are told of the same hold. It is reported once.
   if (untilMs > Math.max(nowMs, session.heldUntilMs + 1000)) session.onWait(untilMs - nowMs, holdText(heldReason));
   session.heldUntilMs = untilMs;
 }

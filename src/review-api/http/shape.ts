@@ -105,7 +105,7 @@ export function readShape<T>(shape: Shape<T>, value: unknown): T {
   throw new ShapeError(`${item}expected ${issue.message}${field && ` as ${field}`}, got ${kindOf(issue.input)}`);
 }
 
-/** Converts a number written as text. Digits beyond 2^53 - 1 are lost. Beyond the largest double it is Infinity. */
+/** Converts an integer that came as text. Above 2^53 - 1, digits are lost. Above the largest double, it is Infinity. */
 const numberOf = (value: unknown) => (typeof value === 'string' && /^-?\d+$/.test(value) ? Number(value) : value);
 
 function kindOf(value: unknown): string {

@@ -20,7 +20,7 @@ const category = record({
   updated_at: textOrNull,
 });
 
-/** A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset; fields beyond these are kept unchanged. */
+/** A category (docs/interface.md, "Category"). Dates are ISO 8601 with offset. Other fields are kept unchanged. */
 export type Category = InferOutput<typeof category>;
 
 /** Body of `POST /v1/categories`. The parent is given by id, as text, or by code. */

@@ -67,7 +67,7 @@ export type OrderBody = {
   created_at: string;
   /** Amount actually paid, as decimal text in whole units of the currency: "12.50". */
   total_price: string;
-  /** The buyer's account in the shop. Without an account, the buyer is no member. */
+  /** The buyer's account in the shop. If an order is created without it, the buyer is no member. */
   user_code?: string | null | undefined;
   /** Returned as `username`. */
   user_name?: string | null | undefined;

@@ -76,9 +76,10 @@ export function operationsByCode<
     /**
      * The record that the service shows for this code of the shop. Compare its code: a service may hold two codes for
      * one record. If the service responds with a list, the record is read by the id that the list shows; codes are
-     * compared without spaces around them and without case, as services do. Not in the list: MalformedResponseError.
+     * compared without spaces around them and without case, as services do.
      *
      * @throws NotFoundError if the service has no such record.
+     * @throws MalformedResponseError if the list lacks the code.
      */
     async getByCode(code: string, options: CallOptions = {}): Promise<Item> {
       const call = { method: 'GET', path, params: { code: requireCode(code) }, isOfNow: true, ...options } as const;
@@ -160,8 +161,8 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
      * and the same `id` may come twice.
      *
      * @throws MalformedResponseError if the service ignores the page parameter and has more than one page.
-     * @throws PageLimitError after page 30 of reviews, unless the list certainly ends there: that page is empty, or it is
-     *   short and has no `Link` header. Services name page 30 as the last of any longer list (docs/service-facts.md).
+     * @throws PageLimitError after page 30 of reviews, unless the list surely ends there: that page is empty, or is short
+     *   and has no `Link` header. Services name page 30 as the last of any longer list (docs/service-facts.md).
      * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
      */
     async *listAll(params = {} as Filters & Omit<Paging, 'page'>): AsyncGenerator<Page<Item>, void, undefined> {
@@ -214,8 +215,8 @@ export function requireId(id: number, what = 'id'): number {
 }
 
 /**
- * An amount as it is sent, in decimal text in whole units of the currency: floating point would lose cents. Zeros beyond
- * the cents are left out: Postgres writes 1234 / 100.0 as `12.3400000000000000`.
+ * An amount as it is sent, in decimal text in whole units of the currency: floating point would lose cents. Zeros
+ * beyond the cents are left out: Postgres writes 1234 / 100.0 as `12.3400000000000000`.
  */
 export function sentAmount(amount: string, what: string): string {
   if (typeof amount !== 'string' || !/^-?\d+(\.\d+)?$/.test(amount))

@@ -55,15 +55,15 @@ export type ReviewListAllParams = ReviewFilters & ReviewPeriod & Omit<Paging, 'p
 export type ReviewListParams = ReviewFilters & ReviewPeriod & Paging;
 
 /**
- * Fields of a review (docs/interface.md, "Reviews") to change, by id. A field that is left out stays unchanged. Dates are
- * ISO 8601, significant to the second.
+ * Fields of a review (docs/interface.md, "Reviews") to change, by id. A field that is left out stays unchanged. Dates
+ * are ISO 8601, significant to the second.
  */
 export type ReviewPatch = {
   /** The service's product id; may be left out if `product_code` is given. */
   product_id?: number | undefined;
   /** The shop's; may be left out if `product_id` is given. */
   product_code?: string | undefined;
-  /** Option name to value. The service splits `<key>:<value>`: a colon in a name comes back split elsewhere. */
+  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split wrongly. */
   product_options?: Readonly<Record<string, string>> | undefined;
   /** Writing time. */
   created_at?: string | undefined;
@@ -181,7 +181,7 @@ function filterParams({ limit: _limit, page: _page, ...filters }: ReviewListPara
   return { ...filters, ...Object.fromEntries(flags.map((name) => [name, filters[name] ? 1 : undefined])) } as Params;
 }
 
-/** Fields of a review as parameters. A form cannot express an empty list: the service then changes nothing. */
+/** Fields of a review as parameters. A form cannot express an empty list: the service then keeps the old list. */
 const reviewParams = ({ product_options, display, options, ...fields }: ReviewPatch): Params => ({
   ...fields,
   product_options: optionPairs(product_options),

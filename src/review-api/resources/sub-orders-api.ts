@@ -16,7 +16,7 @@ export type SubOrderBody = {
   /** Shipping invoice number. */
   invoice?: string | undefined;
   delivery_service?: string | undefined;
-  /** Option name to value. The service splits `<key>:<value>`: a colon in a name comes back split elsewhere. */
+  /** Option name to value. The service splits `<key>:<value>`: a name with a colon comes back split wrongly. */
   product_options?: Readonly<Record<string, string>> | undefined;
 };
 

@@ -10,7 +10,7 @@ const fields = { name: text, icon_url: textOrNull, created_at: textOrNull, updat
 const userGrade = record({ id: integer, ...fields });
 const newGrade = record({ id: newId, ...fields });
 
-/** A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset; other fields are kept unchanged. */
+/** A member grade (docs/interface.md, "User grade"). Dates are ISO 8601 with offset. Other fields stay unchanged. */
 export type UserGrade = InferOutput<typeof userGrade>;
 
 /** Body of `POST /v1/user_grades`. The icon is 20 pixels wide or high. */

@@ -53,7 +53,7 @@ function runsTable({ title, head, rows }: StatusTable): Html {
   return statusTable({ title, head: columns, rows: styled });
 }
 
-/** Shown if the status cannot be read: the reason and the next step. With scripts it turns into the status by itself. */
+/** Shown if the status cannot be read: the reason and the next step. With scripts it becomes the status by itself. */
 export function unavailablePage(reason: string): string {
   const body = html`<p>${reason}</p>
 <p>Run <code>review-sync doctor</code>: it says what is broken and what to do. Nothing is lost meanwhile: the service sends
@@ -79,13 +79,16 @@ const subjects: readonly Subject[] = [
   { flow: 'orders', noun: 'Orders', sum: (n) => `${counted(n, 'order')} pushed by sync orders` },
 ];
 
-/** Two bar charts of `report.daily`: the reviews that were written and the orders that were pushed in each 24 hours. */
+/** Two bar charts of `report.daily` (15 days, see `DailyCounts`): reviews written and orders pushed, by 24 hours. */
 export function dailyCharts(report: StatusReport): Html {
   return html`<p class="soft">A day is 24 hours, up to ${utc(report.at).slice(11, 16)} UTC.</p>
 <div class="charts">${subjects.map((subject) => dailyChart(report, subject))}</div>`;
 }
 
-/** One bar a day, the newest on the right, and a table of the figures. A day without a run is grey, not 0. Texts do not stretch. */
+/**
+ * One bar a day, the newest on the right, and a table of the figures. A day without a run is grey, not 0. Only the bars
+ * stretch with the window: texts do not.
+ */
 function dailyChart({ daily, at }: StatusReport, subject: Subject): Html {
   const counts = (daily.find(({ flow }) => flow === subject.flow)?.days ?? []).toReversed();
   const known = counts.filter((n) => n !== null);

@@ -88,8 +88,8 @@ const isOfNoRow = /^(0|25|28|3D|40|42|70|HY|XA)/;
 
 /**
  * Errors of one row, or of one code that a column cannot hold, for which the server sends the SQLSTATE of a statement.
- * Each has its proper SQLSTATE: `select … into` of a function that finds two rows; a text of another character set;
- * JSON_TABLE.
+ * The values are the SQLSTATEs that fit: `select … into` of a function that finds two rows; a text of another character
+ * set; JSON_TABLE.
  */
 const statesOfRows: Readonly<Record<number, string>> = {
   1172: '21000',
