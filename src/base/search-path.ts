@@ -1,7 +1,8 @@
 /**
  * Adds settings to the address of a Postgres database. They override those of server, database and user. In `public`,
  * other users may create functions that match our calls better than the built-in ones and would run with our rights.
- * The driver reads one style of dates. If two writers touch the same row, one waits. In other isolations, one fails.
+ * The driver reads one style of dates. In `read committed`, the second writer of a row waits; in stricter levels, it
+ * fails.
  *
  * Settings are a startup option. PgBouncer refuses it unless `ignore_startup_parameters` names `options`. They must
  * then be set on the role; `doctor` checks the search path.

@@ -77,7 +77,7 @@ export async function initShop(input: InitInput) {
   });
 }
 
-/** The requested preset, or the first preset with a true condition. */
+/** The requested preset, or the first that fits the tables and, if it has `onlyWhere`, the shop. */
 async function chosen({ preset: name, prefix }: InitInput, tables: ShopTables, shop: Shop) {
   const presets = (await readPresets()).filter(({ database }) => database === tables.dialect);
   const wanted = presets.find((preset) => preset.name === name);

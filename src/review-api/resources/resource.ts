@@ -161,7 +161,7 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
      * and the same `id` may come twice.
      *
      * @throws MalformedResponseError if the service ignores the page parameter and has more than one page.
-     * @throws PageLimitError after page 30 of reviews, unless the list surely ends there: that page is empty, or is short
+     * @throws PageLimitError after page 30 of reviews, unless that page is surely the last: it is empty, or it is short
      *   and has no `Link` header. Services name page 30 as the last of any longer list (docs/service-facts.md).
      * @example for await (const { items } of api.categories.listAll()) names.push(...items.map(({ name }) => name));
      */
