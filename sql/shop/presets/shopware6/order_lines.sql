@@ -7,8 +7,7 @@ select
   -- number that the line noted.
   coalesce(main.product_number, p.product_number, json_value(l.payload, '$.productNumber')) as product_code,
 
-  -- All pieces with tax, in the default currency. If the order has net prices, the tax of a line is a number of its
-  -- own.
+  -- All pieces with tax, in the default currency. If the order has net prices, the tax of the line is added.
   round((
     cast(l.total_price as decimal(20, 4)) + case
       when o.tax_status = 'net' then coalesce(

@@ -13,7 +13,7 @@ select
   -- Empty: a guest.
   nullif(o.mb_id, '') as user_code,
   nullif(o.od_name, '') as user_name,
-  -- A member who left or was deleted gets no message: the row stays, with a day or with a memo.
+  -- A member who left or was deleted gets no message: the member's row stays, with a leaving date or a memo.
   case when o.mb_id = '' or m.mb_id is not null then coalesce(nullif(o.od_hp, ''), nullif(o.od_tel, '')) end as user_phone,
   case when o.mb_id = '' or m.mb_id is not null then nullif(o.od_email, '') end as user_email,
   case when o.od_mobile = 1 then 'mobile' else 'pc' end as order_device,
