@@ -32,6 +32,8 @@ export const justNow = 60;
 
 export const dayMs = 86_400_000;
 
+const firstRetryMs = 600_000;
+
 /**
  * The one backoff of gaps and refused reviews: ten minutes after the first failure, then four times as long each time,
  * at most a day.
@@ -39,4 +41,4 @@ export const dayMs = 86_400_000;
  * @param attempts the attempts that failed so far.
  */
 export const isDueAgain = (attempts: number, failedAt: Date, now: Date): boolean =>
-  now.getTime() - failedAt.getTime() >= Math.min(dayMs, 600_000 * 4 ** (attempts - 1));
+  now.getTime() - failedAt.getTime() >= Math.min(dayMs, firstRetryMs * 4 ** (attempts - 1));
