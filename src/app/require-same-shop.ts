@@ -73,7 +73,8 @@ export async function declareSameOrders({ shop, db }: ShopDeps): Promise<number>
   let changed = 0;
   for (let after: OrderPosition | undefined = { at: '-infinity', code: '' }; after !== undefined; ) {
     const page = await shop.orderCodes({ axis: 'created', after, size: 5000 });
-    changed += await setCreations(db, page.keys);
+    const ofPage = await setCreations(db, page.keys);
+    changed += ofPage;
     after = page.next;
   }
   return changed;

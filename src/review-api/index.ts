@@ -42,7 +42,7 @@ export function openReviewApi(options: ReviewApiOptions) {
     userGrades: userGradesApi(send),
     reviews: reviewsApi(send, options.onRecords),
     /**
-     * Requests a token if there is none, so that wrong credentials show early. Other calls do this themselves.
+     * Requests a token if the client has no token, so that wrong credentials show early. Other calls do this themselves.
      *
      * @throws AuthenticationError if the service does not accept client id and secret.
      */

@@ -19,7 +19,7 @@ import { runOf } from './world.ts';
 export const redisTest = test.skipIf(!hasRedis);
 
 /**
- * Declares the same tests on both queues. Those on Redis share one Redis, and are skipped if there is none. `redisUrl`:
+ * Declares the same tests on both queues. Those on Redis share one Redis, and are skipped without it. `redisUrl`:
  * the Redis of these tests; undefined on Postgres.
  */
 export function onEachQueue(declare: (queue: { redisUrl(): string | undefined }) => void): void {

@@ -66,7 +66,11 @@ test('preview says what the next run would really send, and what it leaves out',
     insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[1]')`);
   await world.says('preview order BAD', 'would be a dead letter: order_device');
   expect(await world.json('sync orders --dry-run')).toMatchObject({
-    ...{ orders: 7, unchanged: 3, toSend: 2, waitingLines: 2, faulty: 3 },
+    orders: 7,
+    unchanged: 3,
+    toSend: 2,
+    waitingLines: 2,
+    faulty: 3,
     faults: [{ count: 2, example: 'BAD', reason: expect.stringContaining('order_device') }, { example: 'OLD/1' }],
   });
   await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);

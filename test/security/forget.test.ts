@@ -77,7 +77,11 @@ test('forget user shows what it would mask, masks it, and changes no other custo
     expect(await world.says(`forget ${args}`, head)).toMatchObject({ status: 1 });
   const forget = `forget user ${customer}`;
   expect(await world.json(forget)).toMatchObject({
-    ...{ applied: false, reviews: 1, deadLetters: 2, orderLines: 1, contacts: 1 },
+    applied: false,
+    reviews: 1,
+    deadLetters: 2,
+    orderLines: 1,
+    contacts: 1,
     records: {
       reviews: [{ id: 1, userCode: customer, orderCode: 'ORDER-1' }],
       deadLetters: [

@@ -103,7 +103,7 @@ function localText(at: Second, zone: string): string {
 /** End of the shortest span of a request from `at`: longer than a second in an hour that clocks repeat. */
 export const shortestEnd = (at: Second, zone: string): Second => unambiguous(at + 1, zone, 1);
 
-/** The common part of both spans; undefined if there is none. */
+/** The common part of both spans; undefined if they do not overlap. */
 export function intersection(span: Span, bounds: Span): Span | undefined {
   const start = Math.max(span.start, bounds.start);
   const end = Math.min(span.end, bounds.end);

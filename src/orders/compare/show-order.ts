@@ -64,7 +64,7 @@ export const wireRequests = ({ requests }: PlannedRequests, orderId: number | un
     return [{ method, path, body }];
   });
 
-/** A ShownOrder without the requests. Of name, e-mail address and phone number, it says only whether they are there. */
+/** A ShownOrder without the requests. It says only whether name, e-mail address and phone number are there. */
 export function withoutCustomer({ requests: _, ...order }: ShownOrder): Omit<ShownOrder, 'requests'> {
   const { shop, service, difference } = order;
   return {

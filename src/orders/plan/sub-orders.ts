@@ -203,7 +203,7 @@ const butOptions = 2;
  * How well a sub-order fits a line. Lower is better.
  *
  * - `linked`: it is linked, and equals the line exactly (0 and 1), or in all but the price (2 and 3): the shop may have
- *   divided the total anew among its lines. It is linked to the line itself (0 and 2), or to another line (1 and 3):
+ *   divided the total again among its lines. It is linked to the line itself (0 and 2), or to another line (1 and 3):
  *   line codes may be positions, which move when a line is removed or inserted.
  * - `own`: it is linked to the line. It is changed, or left as it is if the line is not pushed now.
  * - `ofAnother`: it has no reviews, and is linked to another line, which gets another sub-order. It is changed.

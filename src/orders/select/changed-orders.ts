@@ -26,7 +26,7 @@ export type ChangedState = {
   startedAt: string;
   /** The first run in a shop with a change feed: it reads all orders by code. */
   isByCode: boolean;
-  /** Where the next page of changes starts. Absent: all changes are read, and due orders follow. */
+  /** The start of the next page of changes. Absent: all changes are read, and due orders follow. */
   next?: OrderPosition | undefined;
   /** The remaining changes are dated ahead of the shop's clock and read by code: their dates may move with it. */
   isAhead?: boolean;

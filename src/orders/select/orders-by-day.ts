@@ -9,7 +9,7 @@ import { missingInShop } from '../plan/read-orders.ts';
 /** Orders that a run plans at a time, and where it goes on. */
 export type Batch<State> = { codes: string[]; state: State };
 
-/** Where a walk by day of creation goes on; without `next` it has ended. */
+/** The position from which a walk by day of creation goes on; without `next` it has ended. */
 export type WalkState = { next?: OrderPosition | undefined };
 
 /**

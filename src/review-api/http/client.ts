@@ -264,7 +264,7 @@ async function attempt<T>(
   return { outcome, isStored: call.method === 'GET' && response?.isStored === true, durationMs };
 }
 
-/** Waits before the next attempt of the call, without a slot. @throws the error of the call if there is none. */
+/** Waits before the next attempt of the call, without a slot. @throws the error of the call if no attempt follows. */
 async function waitAfter(client: Client, call: Call, failure: policy.Failure, spent: Spent): Promise<void> {
   const { session, stopped, limits, stats } = client;
   if (!policy.isFinal(failure, call)) stopped.throwIfAborted();

@@ -125,7 +125,7 @@ const maxErrorText = 4000;
 
 /**
  * The text of an error response: the strings of a JSON body, or the text of an HTML page. At most 300 characters;
- * undefined if there is none. `secrets` are always masked: the token, and values that were sent about the customer.
+ * undefined if the body has no text. `secrets` are always masked: the token, and values that were sent about the customer.
  */
 export function errorText(body: string, secrets: readonly (string | undefined)[] = []): string | undefined {
   const text = mask(textOf(body.slice(0, maxErrorText)), secrets);

@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import { sleep, withTimeout } from '../../base/timeout.ts';
 
 /**
- * Where the next slot is stored. All processes with the same store share the ceiling. `postgres`: a pg pool, with an
+ * The store of the next slot. All processes with the same store share the ceiling. `postgres`: a pg pool, with an
  * existing table (key varchar(255) primary key, points integer not null default 0, expire bigint).
  */
 export type RateLimitStore = { postgres: object; schema: string; table: string } | 'memory';

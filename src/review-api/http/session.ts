@@ -15,7 +15,7 @@ export type Session = {
   heldReason?: string;
 };
 
-/** Where a session is kept. With a common store, such as a table, processes share one token and one hold. */
+/** The store of a session. With a common store, such as a table, processes share one token and one hold. */
 export type SessionStore = {
   get(): Promise<Session | undefined>;
   /** Changes these fields; the others stay. */
@@ -117,12 +117,12 @@ function takeOver(session: OpenSession, found: Session): void {
   }
   const nowMs = performance.now();
   const untilMs = nowMs + heldUntilMs - session.now();
-  // All requests in flight are told of the same hold. It is reported once.
+  // All requests in flight meet the same hold. It is reported once.
   if (untilMs > Math.max(nowMs, session.heldUntilMs + 1000)) session.onWait(untilMs - nowMs, holdText(heldReason));
   session.heldUntilMs = untilMs;
 }
 
-/** The token; undefined if there is none, or it was refused, or is due for renewal. */
+/** The token; undefined before the first one, after a refusal, or if it is due for renewal. */
 export const validToken = ({ token, now }: OpenSession): Token | undefined =>
   token && !token.isRefused && now() < token.renewAtMs ? token : undefined;
 

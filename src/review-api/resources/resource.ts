@@ -184,7 +184,7 @@ export function listOperations<Item extends { id: number }, Filters = unknown>(
 }
 
 /**
- * The page number of the entry `last` of a `Link` header, or undefined if there is none. The rest of the header is not
+ * The page number of the entry `last` of a `Link` header, or undefined without such an entry. The rest of the header is not
  * used: services send raw commas inside a target, targets without their `?`, and a `next` that points at itself
  * (docs/service-facts.md). So the header is never split on commas, and a target is never followed.
  */

@@ -51,7 +51,7 @@ export async function readWindow(
 }
 
 /**
- * Where the spans of a window go. `enter`: called once for each proven span, when all its pages have landed. `doubt`:
+ * The callbacks for the spans of a window. `enter`: called once for each proven span, when all its pages have landed. `doubt`:
  * why a span that shows no reviews may have some; undefined if it has none.
  */
 export type Ledger = {

@@ -41,7 +41,7 @@ export function sampleShop(now: Date, orders: number): Source {
  * The same shop in a MariaDB of this machine, which is started for it.
  *
  * @param path PATH, on which mariadbd is looked for.
- * @throws UsageError if there is none.
+ * @throws UsageError if it is missing.
  */
 export function sampleShopOnMariadb(now: Date, orders: number, path: string): Source {
   const program = findMysqlProgram('mariadb', path);

@@ -5,7 +5,7 @@ import { Failure } from './failure.ts';
 export type Faults = { latencyMs: number; failRate: number; rateLimitPerSecond: number | undefined };
 
 /**
- * Makes the service as bad as it is told to be: slow, failing, limiting, losing answers after the work was done.
+ * Makes the service as bad as its settings say: slow, failing, limiting, losing answers after the work was done.
  *
  * @param faults read again for each request, so that they can be changed while it runs.
  * @param random from 0 to below 1, like Math.random.

@@ -126,7 +126,7 @@ function asRun(row: Run): Run {
 const runsWhere = async (db: Db, condition: RawBuilder<unknown>) =>
   (await listOf<Run>(db)`select * from sync.run_rows where ${condition}`).map(asRun);
 
-/** The row of a run. Undefined: there is none, and no process may carry the run out. */
+/** The row of a run. Undefined: the row is missing, and no process may carry the run out. */
 export const findRun = async (db: Db, id: string) => (await runsWhere(db, sql`id = ${id}`)).at(0);
 
 /** Runs that have not ended, the oldest first. @param orId includes this run, even if it has ended. */
