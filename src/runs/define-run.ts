@@ -131,5 +131,7 @@ function reportOf(
     texts.push(`${counted(deadLetters, 'record')} could not be synced; see them with: review-sync dead-letters`);
   if (texts.length === 0) return { outcome: 'done' };
   const reason = failures.length > 0 ? 'steps-failed' : problems.length > 0 ? 'problem' : 'dead-letters';
-  return { outcome: 'incomplete', reason, error: texts.map((text) => text.replace(/\.$/, '')).join('. ') };
+  return { outcome: 'incomplete', reason, error: texts.reduce(joined) };
 }
+
+const joined = (before: string, text: string) => `${before}${before.endsWith('.') ? '' : '.'} ${text}`;
