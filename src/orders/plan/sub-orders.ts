@@ -177,7 +177,8 @@ function matchLines(
     return { subOrder, link: linkOfId.get(subOrder.id), options, cents };
   });
   const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const pairs = [...contentOf.keys(), ...untouched].flatMap((lineCode) => {
+  const lineCodes = candidates.length === 0 ? [] : [...contentOf.keys(), ...untouched];
+  const pairs = lineCodes.flatMap((lineCode) => {
     const rank = rankOf(lineCode, contentOf, linkOf.get(lineCode), unit);
     const all = candidates.map((candidate) => ({ lineCode, candidate, rank: rank(candidate) }));
     // No other line can have a line's own exact sub-order. An order of thousands of lines would have millions of pairs.

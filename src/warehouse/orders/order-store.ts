@@ -187,7 +187,8 @@ async function leaseOrders(warehouse: Warehouse, leaseMs: number, wanted: readon
   const leased = await plannedRowsOf<Row>(warehouse, 'lease_orders', JSON.stringify(items), leaseMs);
   const byToken = new Map(leased.map((row) => [row.token, row]));
   const ours = leased.map(({ orderCode }) => orderCode);
-  const lines = await orderLines(db, ours);
+  // A new order has no lines yet.
+  const lines = await orderLines(db, leased.flatMap(({ orderCode, isNew }) => (isNew ? [] : orderCode)));
   const alike = await alikeOrders(db, ours);
   const areAlike = new Set(alike.map((one) => one.orderCode));
   const added = leased.filter((row) => row.isNew).map(({ orderCode }) => orderCode);
