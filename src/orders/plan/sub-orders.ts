@@ -177,21 +177,23 @@ function matchLines(
     return { subOrder, link: linkOfId.get(subOrder.id), options, cents };
   });
   const contentOf = new Map(lines.map(({ lineCode, content }) => [lineCode, content]));
-  const lineCodes = candidates.length === 0 ? [] : [...contentOf.keys(), ...untouched];
-  const pairs = lineCodes.flatMap((lineCode) => {
-    const rank = rankOf(lineCode, contentOf, linkOf.get(lineCode), unit);
-    const all = candidates.map((candidate) => ({ lineCode, candidate, rank: rank(candidate) }));
-    // No other line can have a line's own exact sub-order. An order of thousands of lines would have millions of pairs.
-    const best = all.find((pair) => pair.rank === ranks.linked);
-    return best ? [best] : all.filter((pair) => pair.rank < ranks.unfit);
-  });
   const left = new Set(candidates);
   const ofLines = new Map<string, Candidate>();
-  for (const { lineCode, candidate, rank } of pairs.sort((a, b) => a.rank - b.rank)) {
-    if (ofLines.has(lineCode) || !left.delete(candidate)) continue;
-    ofLines.set(lineCode, candidate);
-    // The creation may have been sent twice, with both responses lost. The link keeps looking for another copy.
-    if (rank >= ranks.lost && rank < ranks.like) candidate.link = linkOf.get(lineCode);
+  // Most lines have a sub-order after the first pass. With all ranks at once, an order of thousands of lines would have
+  // millions of pairs.
+  for (const most of [ranks.own, Number.MAX_VALUE]) {
+    const waiting = [...contentOf.keys(), ...untouched].filter((lineCode) => left.size > 0 && !ofLines.has(lineCode));
+    const pairs = waiting.flatMap((lineCode) => {
+      const rank = rankOf(lineCode, contentOf, linkOf.get(lineCode), unit);
+      const all = [...left].map((candidate) => ({ lineCode, candidate, rank: rank(candidate) }));
+      return all.filter((pair) => pair.rank <= most);
+    });
+    for (const { lineCode, candidate, rank } of pairs.sort((a, b) => a.rank - b.rank)) {
+      if (ofLines.has(lineCode) || !left.delete(candidate)) continue;
+      ofLines.set(lineCode, candidate);
+      // The creation may have been sent twice, with both responses lost. The link keeps looking for another copy.
+      if (rank >= ranks.lost && rank < ranks.like) candidate.link = linkOf.get(lineCode);
+    }
   }
   return { candidates, ofLines, left };
 }
