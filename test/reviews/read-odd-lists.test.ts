@@ -76,7 +76,13 @@ const freshLists = () => ({ ...openLists(pLimit(8)), mostRecords: 10_000 });
 
 const usual = { signal: AbortSignal.any([]), plausible: { start: at('2000-01-01') / 1000, end: 4e9 } };
 
-type Reading = { timeZone?: string; now?: Date; lists?: ReturnType<typeof openLists>; axis?: Axis };
+type Reading = {
+  timeZone?: string;
+  now?: Date;
+  lists?: ReturnType<typeof openLists>;
+  axis?: Axis;
+  plausible?: ReadDeps['plausible'];
+};
 
 async function idsRead(service: Service, { now = new Date('2026-12-01'), axis = 'created', ...how }: Reading = {}) {
   const ids = new Set<number>();
@@ -436,16 +442,18 @@ test('a second whose list changes at each reading is not called too long', async
   expect(gaps).toMatchObject([{ kind: 'unproven', reason }]);
 });
 
-test.each(['refuses', 'shows nothing for'])(
+test.each(['refuses', 'fails on', 'shows nothing for'])(
   'a service that %s dates ahead of its clock is read up to now',
   async (how) => {
     const now = new Date('2026-11-01T00:00:00Z');
     const early = answering(listed(ofDay(450), { zone: 'UTC', lastPage: 'real' }), (_, { params }) => {
       const isAhead = utc(params.end_datetime) > now.getTime();
       if (isAhead && how === 'refuses') throw refusal;
+      if (isAhead && how === 'fails on') throw new UnavailableError(failure);
       return isAhead ? { ...none, lastPage: 1 } : {};
     });
-    await readsAll(early, ofDay(450), 15, {}, { timeZone: 'UTC', now });
+    const plausible = { ...usual.plausible, end: now.getTime() / 1000 + 86_400 };
+    await readsAll(early, ofDay(450), 15, {}, { timeZone: 'UTC', now, plausible });
   },
 );
 

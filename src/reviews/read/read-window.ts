@@ -137,12 +137,12 @@ export async function readSpans(
   }
 
   /**
-   * The parts to read an unread span in: `end.parts`, or halves, so the gap is no larger than the obstacle. If a
-   * refused span goes beyond `present`, it is cut there: a service may refuse dates ahead of its clock.
+   * The parts to read an unread span in: `end.parts`, or halves, so the gap is no larger than the obstacle. If a span
+   * goes beyond `present`, it is cut there: a service may refuse dates ahead of its clock, or fail on them.
    */
   function partsOf(span: Span, end: Unread): readonly Part[] {
     if (end.parts) return requestsLeft < 0 ? [] : end.parts;
-    const isAhead = end.kind === 'refused' && span.end > present;
+    const isAhead = span.end > present;
     if (halvingsLeft <= 0 || (isAhead && span.start >= present)) return [];
     halvingsLeft -= 1;
     const halves = isAhead ? cutSpan(span, present, timeZone) : halvesOf(span, timeZone);
