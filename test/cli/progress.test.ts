@@ -7,10 +7,11 @@ import { beginRun, finishRun } from '../../src/warehouse/runs/runs.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 import { runOf } from '../harness/world.ts';
 
-function openLines() {
+function openLines(isTerminal = false) {
   const lines: string[] = [];
   const clock = { ms: 0 };
-  const terminal = { isTerminal: false, say: (line: string) => lines.push(line), draw() {} };
+  const add = (line: string) => lines.push(line);
+  const terminal = { isTerminal, say: add, draw: add };
   return { lines, clock, progress: openProgress(terminal, 'sync orders', 'orders', () => clock.ms) };
 }
 
@@ -33,6 +34,28 @@ test('of many waits one a minute is said, and one that is much longer at once', 
   }
   const said = ['00:00:09 UTC: GET 0', '01:00:02 UTC: GET 2000', '01:01:11 UTC: GET 3662000'];
   expect(lines).toEqual(said.map((one) => `waiting until ${one}`));
+});
+
+test('a terminal shows each wait until its end, though only one a minute has a line', () => {
+  const { lines, clock, progress } = openLines(true);
+  for (const [ms, waitsMs] of [
+    [0, 500],
+    [1000, 4000],
+    [2000, 1000],
+    [5000, 0],
+  ] as const) {
+    clock.ms = ms;
+    if (waitsMs > 0) progress.wait(`GET ${ms}`, ms + waitsMs);
+    progress.update(0, undefined);
+  }
+  const planning = (seconds: number, wait: string) => `sync orders: planning · ${seconds} s${wait}`;
+  expect(lines).toEqual([
+    'waiting until 00:00:00 UTC: GET 0',
+    planning(0, ' · waiting until 00:00:00 UTC: GET 0'),
+    planning(1, ' · waiting until 00:00:05 UTC: GET 1000'),
+    planning(2, ' · waiting until 00:00:05 UTC: GET 1000'),
+    planning(5, ''),
+  ]);
 });
 
 test('a line is written every two seconds if it says something new, and at the end', () => {

@@ -10,7 +10,7 @@ const token = 'the-token:of-the-page';
 const environment = { STATUS_TOKEN: token, WEBHOOK_SECRET: 'a-secret-part-of-the-path' };
 const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${password}`)}` });
 
-/** One window of reviews is not read, dead letters name a customer, and orders were synced on 14 of 15 days. */
+/** One window of reviews is not read, and one second is a gap. Dead letters name a customer. Orders were synced on 14 of 15 days. */
 async function openTroubled(): Promise<Serving> {
   const serving = await openServe(environment);
   const { world } = serving;
@@ -22,6 +22,8 @@ async function openTroubled(): Promise<Serving> {
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload) values
     ('order', 'A-1', 'the service refused it: 422 <script>alert(1)</script>', '{"user_email": "kim@example.com"}'),
     ('review', '5', 'no score', '{"user_name": "Kim"}')`);
+  await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
+    values ('created', '2026-01-02 03:04:05+00', '2026-01-02 03:04:06+00', 'failed', 'it fails')`);
   await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
     select 'orders-' || n, 'sync-orders', 'command', at, at, 'done', jsonb_build_object('orders_pushed', n)
     from (select n, now() - interval '1 minute' - (n - 1) * interval '1 day' as at from generate_series(1, 15) n where n <> 4) as ended`);
@@ -70,11 +72,11 @@ test('the page shows all of the status, and escapes every text', async () => {
   expect(page).toMatch(
     /<td>backfill-reviews<\/td>.*<span class="outcome done">done<\/span>.*<span class="text">\d+ spans, /,
   );
-  expect(page).toMatch(/<td>review<\/td><td>1<\/td>.*<td>no score<\/td>/);
+  expect(page).toMatch(/<td>review<\/td><td>1<\/td><td><span class="text">no score<\/span>/);
   expect(page).not.toMatch(/<form|<button|<input/);
   for (const words of [
     'not read completely',
-    '<title>review-sync: 9 issues</title>',
+    '<title>review-sync: 10 issues</title>',
     'What to do: review-sync backfill reviews --gaps',
     'backfill-reviews',
     '116 orders pushed by sync orders in 14 days, at most 15 in one. Grey: 1 day without a run of sync orders.',
@@ -114,6 +116,18 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
     const found = (await page.evaluate('axe.run()')) as { violations: { id: string; nodes: { html: string }[] }[] };
     return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
   }
+
+  test('a phone shows why records, spans and runs failed without scrolling', async () => {
+    const page = await open(390);
+    const reasons = `['dead-letters', 'coverage', 'runs'].map((id) =>
+      [...document.querySelectorAll('[aria-labelledby=' + id + '] .text')].map((one) => one.getBoundingClientRect().right))`;
+    const edges = (await page.evaluate(reasons)) as number[][];
+    for (const ofTable of edges) {
+      expect(ofTable).not.toEqual([]);
+      expect(Math.max(...ofTable)).toBeLessThanOrEqual(390);
+    }
+    await page.context().close();
+  });
 
   test('on a dark phone nothing is wider than the window, and axe objects to nothing', async () => {
     const page = await open(360);

@@ -6,7 +6,7 @@ export type Progress = ReturnType<typeof openProgress>;
 
 export const lineEveryMs = 2000;
 
-/** While a service is down, many requests wait. A wait is shown if it ends this much later than the last shown wait. */
+/** While a service is down, many requests wait. A wait gets a line if it ends this much later than that of the last line. */
 const longerWaitMs = 60_000;
 
 /** A line with rate and time left. A terminal shows it with a bar, and replaces it. Others get it every two seconds. */
@@ -14,7 +14,9 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
   const startedMs = now();
   let written = { text: '', atMs: Number.NEGATIVE_INFINITY };
   let isDrawn = false;
+  /** The wait that ends last. The drawn line shows it until its end. */
   let wait = { text: '', untilMs: Number.NEGATIVE_INFINITY };
+  let saidUntilMs = Number.NEGATIVE_INFINITY;
   return {
     update(done: number, total: number | undefined, note = ''): void {
       if (total === 0) return;
@@ -34,10 +36,11 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
     wait(reason: string, untilMs?: number): void {
       const until = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString().slice(11, 19)} UTC`;
       const next = { text: `waiting${until}: ${reason}`, untilMs: untilMs ?? now() };
-      if (next.untilMs < wait.untilMs + longerWaitMs) return;
-      wait = next;
+      if (next.untilMs > wait.untilMs) wait = next;
+      if (next.untilMs < saidUntilMs + longerWaitMs) return;
+      saidUntilMs = next.untilMs;
       isDrawn = false;
-      terminal.say(wait.text);
+      terminal.say(next.text);
     },
     stop(): void {
       if (isDrawn) terminal.say('');

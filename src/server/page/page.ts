@@ -15,9 +15,9 @@ export function statusPage(report: StatusReport, brand?: string): string {
 ${section('flows', 'Flows', html`${statusTable(tables.flows)}${statusNotes(report).map((note) => html`<p>${note}</p>`)}`)}
 ${section('progress', 'In progress', runsInProgress(report.inProgress, report.at))}
 ${section('daily', 'Reviews and orders per day', dailyCharts(report))}
-${section('dead-letters', 'Dead letters', statusTable(tables.deadLetters))}
-${section('coverage', 'Coverage', html`${calendar(report)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && statusTable(tables.openGaps)}`)}
-${section('runs', 'Last runs', runsTable(tables.runs))}
+${section('dead-letters', 'Dead letters', phoneTable(tables.deadLetters, ['Kind', 'Records', 'Reason']))}
+${section('coverage', 'Coverage', html`${calendar(report)}${statusTable(tables.coverage)}${tables.openGaps.rows.length > 0 && phoneTable(tables.openGaps, ['Reviews', 'Why'])}`)}
+${section('runs', 'Last runs', phoneTable(tables.runs, ['Run', 'Outcome', 'Result']))}
 ${section('queue', tables.queue.title, html`${statusTable(tables.queue)}<p><a href="/queues">Show the queues</a> (Bull Board, which needs scripts).</p>`)}
 ${section('schedules', 'Next runs', statusTable(tables.schedules))}`;
   return layout(title, main);
@@ -40,14 +40,15 @@ function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
   )}</ul>`;
 }
 
-/** Columns that a phone shows without scrolling. The outcome is coloured. The result may break into lines. */
-const firstColumns = ['Run', 'Outcome', 'Result'];
-
-function runsTable({ title, head, rows }: StatusTable): Html {
-  const columns = [...firstColumns, ...head.filter((name) => !firstColumns.includes(name))];
+/**
+ * A table with long texts. @param first the columns that a phone shows without scrolling. The last of them has the texts,
+ * which break into lines. An outcome is coloured.
+ */
+function phoneTable({ title, head, rows }: StatusTable, first: readonly string[]): Html {
+  const columns = [...first, ...head.filter((name) => !first.includes(name))];
   const cell = (name: string, text = ''): Html | string => {
     if (name === 'Outcome') return html`<span class="outcome ${text}">${text}</span>`;
-    return name === 'Result' ? html`<span class="text">${text}</span>` : text;
+    return name === first.at(-1) ? html`<span class="text">${text}</span>` : text;
   };
   const styled = rows.map((row) => columns.map((name) => cell(name, row[head.indexOf(name)])));
   return statusTable({ title, head: columns, rows: styled });
