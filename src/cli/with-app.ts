@@ -37,7 +37,7 @@ async function withOpened<T, Opened extends Systems>(
   const app = await open(context.config(), {
     // Without LOG_LEVEL, a person at a terminal sees only the command's final error, not also its log line.
     log: await context.log(context.terminal.isTerminal ? 'fatal' : 'error'),
-    onWait: ({ reason, untilMs }) => progress.wait(reason, untilMs),
+    onWait: progress.wait,
     // A command carries out only its own run.
     takers: 1,
   });
@@ -70,7 +70,7 @@ export async function requireShopQueries({ shop }: Systems): Promise<void> {
 /** Runs a job to its end, draws its progress, and names runs that no process carries out. @throws as `runToEnd`. */
 export async function runAndDraw(
   { terminal, signal }: Context,
-  { update, wait }: Progress,
+  { update, retry }: Progress,
   app: App,
   request: RunRequest,
   note?: Following['note'],
@@ -81,7 +81,7 @@ export async function runAndDraw(
         `review-sync worker continues it; review-sync runs end ${run.id} ends it.`,
     );
   }
-  return await runToEnd(app, request, { signal, onProgress: update, onRetry: wait, note });
+  return await runToEnd(app, request, { signal, onProgress: update, onRetry: retry, note });
 }
 
 /** Starts a run for running workers. @throws ReviewSyncError if it reads the shop, and the shop is another one. */

@@ -30,7 +30,7 @@ test('of many waits one a minute is said, and one that is much longer at once', 
     [3_662_000, 9000],
   ] as const) {
     clock.ms = ms;
-    progress.wait(`GET ${ms}`, ms + waitsMs);
+    progress.wait({ reason: `GET ${ms}`, untilMs: ms + waitsMs });
   }
   const said = ['00:00:09 UTC: GET 0', '01:00:02 UTC: GET 2000', '01:01:11 UTC: GET 3662000'];
   expect(lines).toEqual(said.map((one) => `waiting until ${one}`));
@@ -45,7 +45,7 @@ test('a terminal shows each wait until its end, though only one a minute has a l
     [5000, 0],
   ] as const) {
     clock.ms = ms;
-    if (waitsMs > 0) progress.wait(`GET ${ms}`, ms + waitsMs);
+    if (waitsMs > 0) progress.wait({ reason: `GET ${ms}`, untilMs: ms + waitsMs });
     progress.update(0, undefined);
   }
   const planning = (seconds: number, wait: string) => `sync orders: planning · ${seconds} s${wait}`;

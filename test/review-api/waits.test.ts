@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
 import { until } from '../harness/cli.ts';
 import {
@@ -65,6 +65,29 @@ test('waits and requests are reported; a date is read by the clock of the servic
     ...[['debug', 'request to the review service', request(200)], request(200)],
   ]);
   expect(reported[5]).toMatchObject({ untilMs: nowMs + 1000 });
+});
+
+test('a request without a response for 15 s is reported, until its response comes', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const [arrival, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const service = await tinyService(async (seen) => {
+    arrival.resolve();
+    await answer.promise;
+    return orderOf(seen);
+  });
+  const [nowMs, waits] = [Date.now(), [] as unknown[]];
+  const api = client(service.url, { now: () => nowMs, onWait: (wait) => waits.push(wait) });
+  const order = api.orders.get(1);
+  await arrival.promise;
+  vi.advanceTimersByTime(14_999);
+  expect(waits).toEqual([]);
+  vi.advanceTimersByTime(1);
+  const reason = 'GET /v1/orders/1 has no response yet';
+  expect(waits).toEqual([{ reason, untilMs: nowMs + 45_000 }]);
+  answer.resolve();
+  await order;
+  expect(waits).toEqual([{ reason, untilMs: nowMs }]);
 });
 
 test('a request that waits for the ceiling waits for a pause that begins meanwhile', async () => {

@@ -1,5 +1,6 @@
 import { formatCount } from '../../base/counts.ts';
 import { durationText } from '../../base/time/duration.ts';
+import type { Wait } from '../../review-api/index.ts';
 import type { Terminal } from '../command.ts';
 
 export type Progress = ReturnType<typeof openProgress>;
@@ -15,15 +16,23 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
   let written = { text: '', atMs: Number.NEGATIVE_INFINITY };
   let isDrawn = false;
   /** The wait that ends last. The drawn line shows it until its end. */
-  let wait = { text: '', untilMs: Number.NEGATIVE_INFINITY };
+  let wait: Wait = { reason: '', untilMs: Number.NEGATIVE_INFINITY };
   let saidUntilMs = Number.NEGATIVE_INFINITY;
+
+  /** Says that a wait has begun. @param untilMs until when one line for all waits is enough. */
+  function sayWait(text: string, untilMs: number): void {
+    if (untilMs < saidUntilMs + longerWaitMs) return;
+    saidUntilMs = untilMs;
+    isDrawn = false;
+    terminal.say(text);
+  }
   return {
     update(done: number, total: number | undefined, note = ''): void {
       if (total === 0) return;
       const text = stateOf(done, total, unit) + (note && ` · ${note}`);
       const time = timeOf(done, total, now() - startedMs);
       if (terminal.isTerminal) {
-        const waits = wait.untilMs > now() ? ` · ${wait.text}` : '';
+        const waits = wait.untilMs > now() ? ` · ${waitText(wait)}` : '';
         terminal.draw(`${label}: ${total === undefined ? '' : barOf(done / total)}${text} · ${time}${waits}`);
         isDrawn = true;
         return;
@@ -33,21 +42,21 @@ export function openProgress(terminal: Terminal, label: string, unit: string, no
       written = { text, atMs: now() };
       terminal.say(`${label}: ${text} · ${time}`);
     },
-    wait(reason: string, untilMs?: number): void {
-      const until = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString().slice(11, 19)} UTC`;
-      const next = { text: `waiting${until}: ${reason}`, untilMs: untilMs ?? now() };
+    wait(next: Wait): void {
       if (next.untilMs > wait.untilMs) wait = next;
-      if (next.untilMs < saidUntilMs + longerWaitMs) return;
-      saidUntilMs = next.untilMs;
-      isDrawn = false;
-      terminal.say(next.text);
+      sayWait(waitText(next), next.untilMs);
     },
+    /** Something is tried again at once. */
+    retry: (reason: string) => sayWait(`waiting: ${reason}`, now()),
     stop(): void {
       if (isDrawn) terminal.say('');
       isDrawn = false;
     },
   };
 }
+
+const waitText = ({ reason, untilMs }: Wait) =>
+  `waiting until ${new Date(untilMs).toISOString().slice(11, 19)} UTC: ${reason}`;
 
 /** If the total is unknown, a run is planning, or counts the records that it finds. */
 function stateOf(done: number, total: number | undefined, unit: string): string {

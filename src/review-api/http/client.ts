@@ -5,7 +5,7 @@ import { sleep, withTimeout } from '../../base/timeout.ts';
 import { AuthenticationError, type ReviewApiError } from '../review-api-errors.ts';
 import { type Call, type HttpResponse, type Send, tokenPath } from './call.ts';
 import { readToken } from './decode.ts';
-import { type ReviewApiOptions, type ReviewApiStats, settingsOf } from './options.ts';
+import { type ReviewApiOptions, type ReviewApiStats, settingsOf, type Wait } from './options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import * as policy from './retry-policy.ts';
 import { openSend } from './send.ts';
@@ -52,9 +52,10 @@ function newClient(options: ReviewApiOptions) {
   const stopped = AbortSignal.any([signal, closing.signal]);
   setMaxListeners(0, signal, stopped);
   const onWait = (forMs: number, reason: string, level: 'debug' | 'info' | 'warn' = 'warn') => {
-    const untilMs = now() + forMs;
-    log?.[level]({ until: new Date(untilMs) }, reason);
-    settings.onWait?.({ untilMs, reason });
+    const wait: Wait = { untilMs: now() + forMs, reason };
+    log?.[level]({ until: new Date(wait.untilMs) }, reason);
+    settings.onWait?.(wait);
+    return wait;
   };
   // The call is repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
   const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
@@ -100,6 +101,9 @@ const refusalMs = 10_000;
 
 /** If this many fresh tokens in a row are refused at first use, the service refuses the credentials. */
 const freshTokens = 3;
+
+/** A request without a response for this many milliseconds is reported: `timeoutMs` is a minute. */
+const silentMs = 15_000;
 
 /** Shows whether the service refuses a token, or asks to wait, for one request or for all. */
 const proofCall: Call = { method: 'GET', path: '/v1/reviews/overview' };
@@ -239,7 +243,8 @@ async function attempt<T>(
 ): Promise<Attempt<T>> {
   const { session, stats, log, now } = client;
   if (token) token.uses += 1;
-  const { reply, durationMs } = await client.http.send(call, token?.value);
+  const silence = watchSilence(client, call);
+  const { reply, durationMs } = await client.http.send(call, token?.value).finally(silence.end);
   stats.requests += 1;
   const response = reply.kind === 'response' ? reply : undefined;
   if (free && response && response.status < 300 && !response.isStored) {
@@ -262,6 +267,21 @@ async function attempt<T>(
   log?.debug(facts, 'request to the review service');
   client.onRequestEnd?.(facts);
   return { outcome, isStored: call.method === 'GET' && response?.isStored === true, durationMs };
+}
+
+/** Reports a request without a response as a wait, until its time limit or its response. */
+function watchSilence(client: Client, { method, path }: Call) {
+  let wait: Wait | undefined;
+  const timer = setTimeout(() => {
+    const reason = `${method} ${path} has no response yet`;
+    wait = client.onWait(client.timeoutMs - silentMs, reason, onceAMinute(client, 'info'));
+  }, silentMs);
+  return {
+    end(): void {
+      clearTimeout(timer);
+      if (wait) wait.untilMs = client.now();
+    },
+  };
 }
 
 /** Waits before the next attempt of the call, without a slot. @throws the error of the call if no attempt follows. */
