@@ -73,9 +73,13 @@ export function hintOf(error: unknown, address?: string): string | undefined {
   return explainError(error, address === undefined ? {} : { address })?.hint ?? own;
 }
 
-/** Message and hint in one text, for places without a separate hint: a run, a dead letter, an alert. */
-export function describeWithHint(error: unknown): string {
+/**
+ * Message and hint in one text, for places without a separate hint: a run, a dead letter, an alert.
+ *
+ * @param address as in `hintOf`.
+ */
+export function describeWithHint(error: unknown, address?: string): string {
   const message = describeError(error);
-  const hint = hintOf(error);
+  const hint = hintOf(error, address);
   return hint === undefined || message.includes(hint) ? message : `${message} → ${hint}`;
 }

@@ -10,6 +10,12 @@ const sayAgainMs = 60_000;
 /** An outage ends if no work fails for this many milliseconds: on a read-only server, some loops still succeed. */
 const quietMs = 10_000;
 
+/** The variables with the addresses of systems. */
+const addresses: Readonly<Record<string, string>> = {
+  warehouse: 'WAREHOUSE_DATABASE_URL',
+  queue: 'QUEUE_URL (without it WAREHOUSE_DATABASE_URL)',
+};
+
 /** Logs an outage at its start, once a minute, and at its end. @param system an operator's name for it: `warehouse`. */
 export function openOutage(log: Logger, system: string) {
   let sinceMs: number | undefined;
@@ -25,7 +31,7 @@ export function openOutage(log: Logger, system: string) {
       failedMs = nowMs;
       if (!isNew && nowMs - saidMs < sayAgainMs) return;
       saidMs = nowMs;
-      const facts = { system, error: describeWithHint(error), ...(!isNew && { seconds: seconds() }) };
+      const facts = { system, error: describeWithHint(error, addresses[system]), ...(!isNew && { seconds: seconds() }) };
       log.warn(facts, `the ${system} cannot be used; trying again`);
     },
     /** Some work could use it. */

@@ -172,7 +172,8 @@ async function leave(scheduled: BullQueue, job: QueueJob, token: string): Promis
   throw new DelayedError();
 }
 
-export const queueProblem = (error: unknown) => `the queue cannot be used; trying again: ${describeWithHint(error)}`;
+export const queueProblem = (error: unknown) =>
+  `the queue cannot be used; trying again: ${describeWithHint(error, 'QUEUE_URL')}`;
 
 async function returnWhenAborted<T>(job: Job, token: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {

@@ -66,7 +66,8 @@ export async function startRunWorker(app: App, options: RunWorkerOptions): Promi
 
   async function look(): Promise<void> {
     const open = await options.runsToCarryOut().catch((error: unknown) => {
-      onRetry?.(`the runs cannot be looked at; trying again: ${describeWithHint(error)}`);
+      const why = describeWithHint(error, 'WAREHOUSE_DATABASE_URL');
+      onRetry?.(`the warehouse cannot be used; trying again: ${why}`);
       warehouseOutage.failed(error);
     });
     if (!open) return;

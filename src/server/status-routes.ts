@@ -76,9 +76,10 @@ async function queuesOf({ app: { queues }, reports }: MeasuredApp) {
   return [queues.scheduled, ...(await Promise.all(runs.map(({ run }) => queues.ofRun(run.id))))];
 }
 
-/** Shows the database's error: it has no customer data, and the reader has the token. */
+/** Shows the error of the warehouse: it has no customer data, and the reader has the token. */
 function sendUnavailable(error: Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  return send(reply.status(503).header('retry-after', '15'), unavailablePage(describeWithHint(error)));
+  const reason = `The warehouse cannot be read: ${describeWithHint(error, 'WAREHOUSE_DATABASE_URL')}`;
+  return send(reply.status(503).header('retry-after', '15'), unavailablePage(reason));
 }
 
 function send(reply: FastifyReply, page: string): FastifyReply {

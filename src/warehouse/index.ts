@@ -81,9 +81,9 @@ export function openPool(options: PoolOptions) {
 
 const connectionOf = (client: unknown) => (client as { connection: pg.Connection }).connection;
 
-/** Names the warehouse in an error of rights or of a read-only server: shop and queue may fail in the same way. */
+/** Names the warehouse in an error of rights, or of the server's state: shop and queue may fail in the same way. */
 function nameWarehouse(error: pg.DatabaseError): void {
-  if (/^(42501|25006)$/.test(error.code ?? '')) error.message = `the warehouse: ${error.message}`;
+  if (/^(42501|25006|5[378]...)$/.test(error.code ?? '')) error.message = `the warehouse: ${error.message}`;
 }
 
 /** Opens the warehouse. */

@@ -79,7 +79,7 @@ test('an outage is logged at its beginning, each minute and at its end, by one l
   );
   outage.worked();
   for (let second = 0; second < 130; second += 1) {
-    for (const port of [1, 2]) outage.failed(new Error(`connect ECONNREFUSED 127.0.0.1:${port}`));
+    for (const port of [1, 2]) outage.failed(new Error(`ECONNREFUSED 127.0.0.1:${port}`));
     vi.advanceTimersByTime(1000);
     // Work that only reads goes on while the server is read-only.
     outage.worked();
@@ -95,6 +95,7 @@ test('an outage is logged at its beginning, each minute and at its end, by one l
     [30, 'warehouse', 139, 'the warehouse can be used again'],
     [40, 'warehouse', undefined, 'the warehouse cannot be used; trying again'],
   ]);
+  expect(lines[0]?.error).toContain('→ start the server, or correct host and port in WAREHOUSE_DATABASE_URL');
 });
 
 test('a record without a key gets the same one in whatever order its fields come', () => {

@@ -43,7 +43,11 @@ test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is 
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '15']);
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
   const page = await answer.text();
-  for (const words of ['relation &#34;sync.dead_letters&#34; does not exist', 'review-sync doctor', '<script>'])
+  for (const words of [
+    'The warehouse cannot be read: relation &#34;sync.dead_letters&#34; does not exist',
+    'review-sync doctor',
+    '<script>',
+  ])
     expect(page).toContain(words);
   const board = (headers: object) => fetch(`${closing.url}/queues/api/queues`, { headers: { ...headers } });
   expect([(await board({})).status, (await board(asUser(token))).status]).toEqual([401, 200]);
