@@ -60,13 +60,31 @@ export async function readOrders(
     return [...byCode.values()].map((order) => ({ order, lines: [], fault, asked: key }));
   });
   const readable = orders.flatMap(({ order, fault }) => (fault === undefined ? (order.code ?? []) : []));
-  const lines = await rowsByKey(session, queries.lines, 'order_code', readable);
+  const lines = await linesByOrder(session, queries, readable);
   return orders.map((raw) => {
     const code = raw.order.code ?? '';
     const own = raw.fault === undefined ? (lines.get(code) ?? []) : [];
     const sorted = own.toSorted((a, b) => ((a.line_code ?? '') < (b.line_code ?? '') ? -1 : 1));
     return { ...raw, lines: sorted.map((line) => ({ ...line, order_code: code })) };
   });
+}
+
+/**
+ * The lines of these orders, by code. If order_lines.sql ignores case and orders.sql does not, `A1` is found for `a1`,
+ * too. Such a line belongs to the order that is spelled like it. If there is none, it belongs to the order that found it.
+ */
+async function linesByOrder(
+  session: ShopSession,
+  queries: OrderQueries,
+  codes: readonly string[],
+): Promise<Map<string, RawRow[]>> {
+  const found = await rowsByKey(session, queries.lines, 'order_code', codes);
+  const rows = [...found].flatMap(([key, lines]) => lines.map((line) => ({ key, line, own: line.order_code ?? key })));
+  const spelled = [...new Set(rows.flatMap(({ key, own }) => (own === key ? [] : own)))];
+  const alike = await rowsByKey(session, queries.orders, 'code', spelled);
+  const isOrder = new Set([...alike.values()].flat().map(({ code }) => code));
+  const byOrder = Map.groupBy(rows, ({ key, own }) => (isOrder.has(own) ? own : key));
+  return new Map([...byOrder].map(([code, of]) => [code, of.map(({ line }) => line)]));
 }
 
 /** The most rows of `keylessOrders`. */

@@ -57,6 +57,23 @@ describe.each(shopServers)('$name', (server) => {
     expect((await shop.orders(['AB'])).map(({ order }) => order.code)).toEqual(['Ab']);
   });
 
+  test('a line belongs to the order that is spelled like it, although lines ignore case', async () => {
+    const { caseless, exact } = server.types;
+    const database = await createOddShop(server, exact);
+    await database.run('drop table l');
+    await database.run(`create table l (order_code ${caseless}, line_code varchar(20), product_id bigint, price int,
+      delivered_at ${server.types.local})`);
+    await addOrders(database, ["'a1'", "'A1'", "'b2'"]);
+    await addLines(database, ["'A1'", "'B2'"]);
+    const shop = await open(database);
+    expect(await linesOf(shop, ['a1', 'A1', 'b2'])).toEqual([
+      ['a1', 0],
+      ['A1', 1],
+      ['b2', 1],
+    ]);
+    expect(await linesOf(shop, ['a1'])).toEqual([['a1', 0]]);
+  });
+
   test('an order that differs in case only is absent once it is deleted or renamed', async () => {
     const database = await createOddShop(server, server.types.caseless);
     await addOrders(database, ["'a1'", "'B-Ä'"]);
