@@ -23,6 +23,9 @@ test('the first sync waits for a backfill that is open, failed or was stopped', 
   await world.warehouse(`update sync.runs set finished_at = now(), outcome = 'incomplete', reason = 'steps-failed'
     where job = 'backfill-orders'`);
   await waitsForOneThat('failed');
+  // Before migration 0007 a run had no trigger.
+  await world.warehouse(`update sync.runs set trigger = null where job = 'backfill-orders'`);
+  await waitsForOneThat('failed');
   const backfill = startHere(['backfill', 'orders'], world.environment);
   world.serviceRule(() => {
     backfill.kill('SIGINT');

@@ -178,8 +178,11 @@ export async function lastRuns(db: Db, limit: number): Promise<Run[]> {
 /** The newest ended run of each job, whatever its age. Runs that a person stopped say nothing, and are left out. */
 export const newestEnded = async (db: Db) => (await rowsOf<Run>(db, 'newest_ended')).map(asRun);
 
-/** A run of the job with this trigger: an open one, else the newest, whatever its outcome. */
+/**
+ * A run of the job with this trigger: an open one, else the newest, whatever its outcome. A run of a version that did
+ * not know triggers counts, too: it may have been a backfill that withheld contact.
+ */
 export async function openOrNewest(db: Db, job: string, trigger: Trigger): Promise<Run | undefined> {
-  const ofReason = sql`job = ${job} and rights ->> 'trigger' = ${trigger}`;
+  const ofReason = sql`job = ${job} and coalesce(rights ->> 'trigger', ${trigger}) = ${trigger}`;
   return (await runsWhere(db, sql`${ofReason} order by "finishedAt" is null desc, "startedAt" desc limit 1`)).at(0);
 }
