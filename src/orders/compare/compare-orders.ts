@@ -8,6 +8,7 @@ import { memoryOf, type Shown } from '../plan/order-memory.ts';
 import {
   isDifferent,
   type OrderDifference,
+  type OrderPlan,
   type Planning,
   planOrder,
   withoutPersonalData,
@@ -21,6 +22,7 @@ import { boundsOf, inSlices, ordersByCreation } from '../select/orders-by-day.ts
 /** An order as the service shows it. `plan`: what a push right after this look would send. */
 type SeenOrder = ReadOrder & {
   shown?: Shown;
+  plan?: OrderPlan;
   /** Why we do not know what the service has. */
   lookupFault?: string | undefined;
 };
@@ -47,7 +49,7 @@ function comparedOrder(seen: SeenOrder): ComparedOrder {
   const { code, order, deadLetter, lookupFault, shown, plan } = seen;
   const difference = plan?.difference && withoutPersonalData(plan.difference);
   const as = (kind: ComparedOrder['kind'], reason?: string): ComparedOrder => ({ code, kind, reason, difference });
-  if (!order) return as('dead letter', deadLetter?.reason);
+  if (!order || !plan) return as('dead letter', deadLetter?.reason);
   if (plan.nothing === 'deleted in the shop') return as('deleted');
   if (!difference) return as('not compared', lookupFault ?? plan.memory.stop?.reason);
   if (shown === 'absent') return as('missing');
@@ -107,7 +109,7 @@ export async function diffBackfill(deps: OrderDeps, rights: PushRights, limit: n
   for await (const raws of ordersByCreation(deps.shop, rights.createdIn)) {
     deps.signal.throwIfAborted();
     diff.read += raws.length;
-    const toSend = (await readOrders(deps, raws, planning)).filter(({ plan }) => !plan?.nothing);
+    const toSend = (await readOrders(deps, raws, planning)).filter(({ nothing }) => !nothing);
     diff.unchanged += raws.length - toSend.length;
     diff.orders.push(...(await compareOrders(deps, toSend.slice(0, limit - diff.orders.length), planning)));
     diff.isCut = diff.orders.length >= limit;

@@ -3,7 +3,7 @@ import { orderLines, orderLinks } from '../../warehouse/orders/order-links.ts';
 import type { PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { memoryOf } from '../plan/order-memory.ts';
-import { masked, type OrderPlan, type PlannedRequests, withoutPersonalData } from '../plan/plan-order.ts';
+import { masked, type OrderPlan, type PlannedRequests, planOrder, withoutPersonalData } from '../plan/plan-order.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 import { wireOf } from '../push/send.ts';
 import { look } from './compare-orders.ts';
@@ -30,7 +30,7 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
   const difference = seen.plan?.difference;
   // The next run does not know yet that the service shows another order, and sends its first requests.
   const stop = seen.plan?.memory.stop;
-  const plan = stop ? ours?.plan : seen.plan;
+  const plan = stop && ours?.order ? planOrder(ours.order, 'unknown', ours.memory, planning) : seen.plan;
   const nothing: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop' =
     raw === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing;
   return {

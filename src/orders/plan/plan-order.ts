@@ -129,7 +129,7 @@ export function planOrder(
   };
   const first = bodyEmptying([]);
   if (!difference) return { ...plan, requests: [{ kind: 'post order', body: first }] };
-  const bodies = detail ? [first, bodyEmptying(shownOnly(order, detail, memory))] : [first];
+  const bodies = detail ? [first, bodyEmptying(shownOnly(difference.fields))] : [first];
 
   // If an order loses all its lines at once, none is removed: this looks like a fault of the query.
   const mayRemove = !memory.areRemovalsHeld && (rights.allowRemovals || !isEmptied(order));
@@ -154,7 +154,13 @@ function firstLook({ body: { code, created_at, total_price } }: DesiredOrder): O
   return { kind: 'post order', body: { code, created_at, total_price: sentAmount(total_price, 'total_price') } };
 }
 
-function whyNothing(order: DesiredOrder, shown: Shown, memory: OrderMemory, rights: PushRights): OrderPlan['nothing'] {
+/** Why a run that reads the order sends nothing of it (step 1 of `planOrder`). Undefined: it sends something. */
+export function whyNothing(
+  order: DesiredOrder,
+  shown: Shown,
+  memory: OrderMemory,
+  rights: PushRights,
+): OrderPlan['nothing'] {
   const { link } = memory;
   const { createdAt, deletedAt } = order.order;
   if (deletedAt && (isNeverPushed(link) || shown === 'absent')) return 'deleted in the shop';
@@ -197,7 +203,8 @@ export function planDeletion(
 function postsOf(bodies: readonly OrderBody[], { accepted }: OrderMemory): OrderRequest[] {
   let known = accepted?.body;
   return bodies.flatMap((body) => {
-    const isNew = Object.entries(body).some(([field, value]) => known?.[field as keyof OrderBody] !== value);
+    const fields = Object.keys(body) as (keyof OrderBody)[];
+    const isNew = fields.some((field) => known?.[field] !== body[field]);
     if (!isNew) return [];
     known = body;
     return [{ kind: 'post order', body }];
@@ -282,11 +289,12 @@ function compareOrder(
  */
 function unitOf({ body }: DesiredOrder, shown: OrderDetail, links: readonly LineLink[], isPosted: boolean) {
   const total = isPosted ? moneyUnitOf([{ amount: body.total_price, shown: shown.total_price }]) : undefined;
+  if (total !== undefined) return total;
   const prices = links.flatMap(({ subOrderId, content }) => {
     const subOrder = shown.sub_orders.find(({ id }) => id === subOrderId);
     return subOrder ? [{ amount: content.price, shown: subOrder.price }] : [];
   });
-  return total ?? moneyUnitOf(prices);
+  return moneyUnitOf(prices);
 }
 
 /** Whether a push would change something that the service shows. */
@@ -298,7 +306,7 @@ export function isDifferent({ orderId, isDeletion, fields, subOrders }: OrderDif
 }
 
 /** The fields that differ, among those that the detail of an order shows (docs/interface.md). */
-function fieldsOfShop(
+export function fieldsOfShop(
   order: DesiredOrder,
   shown: OrderDetail,
   sent: readonly string[],
@@ -350,10 +358,8 @@ function nameOf({ user_name }: OrderBody, { username, user_code }: OrderDetail) 
 const unmasked = (theirs: string | null | undefined) => (theirs?.includes('*') ? undefined : theirs);
 
 /** Fields that the service shows with a value although the shop has none. */
-export const shownOnly = (order: DesiredOrder, shown: OrderDetail, memory: OrderMemory): string[] =>
-  fieldsOfShop(order, shown, sentBefore(memory), contactFields, undefined)
-    .filter(({ shop, service }) => shop === null && service !== null)
-    .map(({ field }) => field);
+export const shownOnly = (fields: readonly FieldDifference[]): string[] =>
+  fields.filter(({ shop, service }) => shop === null && service !== null).map(({ field }) => field);
 
 const personal = ['user_email', 'user_phone', 'user_name', 'username', 'phone'];
 

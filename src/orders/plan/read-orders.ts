@@ -11,7 +11,7 @@ import { dayMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter, shownFor } from './desired-order.ts';
 import { isNeverPushed, memoryOf, type OrderMemory } from './order-memory.ts';
-import { type OrderPlan, type Planning, planOrder } from './plan-order.ts';
+import { type OrderPlan, type Planning, whyNothing } from './plan-order.ts';
 
 /** Call it before the orders are read from the shop. */
 export async function beginPlanning({ db, now }: OrderDeps, rights: PushRights): Promise<Planning> {
@@ -20,12 +20,12 @@ export async function beginPlanning({ db, now }: OrderDeps, rights: PushRights):
 }
 
 /**
- * An order of the shop, and its memory without lines. `plan`: what a run sends before it has looked at the service. An
+ * An order of the shop, and its memory without lines. `nothing`: why a run that reads the order sends nothing of it. An
  * order that cannot be read, or must not be sent, is a dead letter.
  */
 export type ReadOrder = { code: string; memory: OrderMemory } & (
-  | { order: DesiredOrder; plan: OrderPlan; deadLetter?: undefined }
-  | { order?: undefined; plan?: undefined; deadLetter?: NewDeadLetter }
+  | { order: DesiredOrder; nothing: OrderPlan['nothing']; deadLetter?: undefined }
+  | { order?: undefined; nothing?: undefined; deadLetter?: NewDeadLetter }
 );
 
 /**
@@ -67,7 +67,8 @@ export async function readOrders({ db }: OrderDeps, raws: readonly RawOrder[], p
     const order = desiredOrder(raw, products, grades, planning.rights.deletes, alikeOf.get(code));
     if (!('lines' in order)) return { code, memory, deadLetter: order };
     const fault = otherOrderFault(order.order, link) ?? faultOf(order, memory, planning);
-    if (fault === undefined) return { code, memory, order, plan: planOrder(order, 'unknown', memory, planning) };
+    if (fault === undefined)
+      return { code, memory, order, nothing: whyNothing(order, 'unknown', memory, planning.rights) };
     return { code, memory, deadLetter: orderDeadLetter(raw.order, fault, shownFor(order.alike)) };
   });
 }

@@ -14,7 +14,14 @@ import { allowance, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { type DesiredOrder, orderDeadLetter } from '../plan/desired-order.ts';
 import { memoryOf, type OrderMemory, type Shown } from '../plan/order-memory.ts';
-import { holdRemovals, isRemoval, type PlannedRequests, type Planning, planOrder } from '../plan/plan-order.ts';
+import {
+  holdRemovals,
+  isRemoval,
+  type PlannedRequests,
+  type Planning,
+  planOrder,
+  whyNothing,
+} from '../plan/plan-order.ts';
 import { beginPlanning, otherOrderFault, type ReadOrder, readOrders, readSlice } from '../plan/read-orders.ts';
 import { openBreaker, openRequests } from '../requests.ts';
 import { countsOf, recordOf } from './record.ts';
@@ -59,8 +66,8 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   await recordUnreadable(db, deadLetters, retryDelaysMs);
 
   const readable = read.filter((one) => one.order !== undefined);
-  const left = (nothing: 'unchanged' | 'deleted in the shop' | undefined) =>
-    readable.filter(({ plan }) => plan.nothing === nothing).map(({ order }) => order);
+  const left = (nothing: ReadOrder['nothing']) =>
+    readable.filter((one) => one.nothing === nothing).map(({ order }) => order);
   const deleted = left('deleted in the shop');
   // The planned code may differ in case from the order's own code, which is the code to remember.
   const shown = new Set(raws.map(({ order }) => order.code));
@@ -141,7 +148,7 @@ async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush)
         : { order: given };
       // The lease has just written the link of a new order.
       const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
-      const nothing = order && planOrder(order, 'unknown', memory, slice).nothing;
+      const nothing = order && whyNothing(order, 'unknown', memory, rights);
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
       await deps.store.release(leased, { isBrokenOff: false });
       // The release forgets a new order. The dead letter is recorded after the release, and makes the order due again.
@@ -226,6 +233,13 @@ async function bringInLine(deps: OrderDeps, leased: LeasedOrder, order: DesiredO
   return countsOf(order, memory, results, isAbsent);
 }
 
+/** Whether links differ. A link that has not changed is the same object. */
+function isOtherLines(lines: OrderMemory['lines'], saved: LeasedOrder['lines']): boolean {
+  if (lines.length !== saved.length) return true;
+  const known = new Set<unknown>(saved);
+  return lines.some((line) => !known.has(line));
+}
+
 /**
  * Plans, takes removals from the day's allowance (promise 6), saves what is about to be created (promise 2), sends, and
  * learns from the results, until nothing is left to plan.
@@ -249,9 +263,7 @@ export async function carryOut(
     if (!mayRemove) plan = planAt(shown, holdRemovals(memory, plan));
     ({ memory } = plan);
     if (plan.requests.length === 0) break;
-    // A link that has not changed is the same object.
-    const unsaved = new Set(memory.lines).symmetricDifference(new Set<unknown>(leased.lines));
-    if (unsaved.size > 0) await store.saveLines(leased, memory.lines);
+    if (isOtherLines(memory.lines, leased.lines)) await store.saveLines(leased, memory.lines);
     const sent = await sendAll(deps, code, plan, send);
     results.push(...sent);
     ({ memory, shown } = learn(plan, shown, sent));

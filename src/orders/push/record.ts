@@ -5,7 +5,7 @@ import { contactFields, isContactField, isContactLeftToSync } from '../contact-r
 import { type FailureKind, lookAgainMs, retryDelayMs } from '../limits.ts';
 import { contactStopped, type DesiredOrder, lineKey, optionalFields } from '../plan/desired-order.ts';
 import { isMadeAgain, type OrderMemory, type PushFailure, sentBefore } from '../plan/order-memory.ts';
-import { emptyFields, isEmptied, type Planning, shownOnly, toAllow, usedUp } from '../plan/plan-order.ts';
+import { emptyFields, fieldsOfShop, isEmptied, type Planning, shownOnly, toAllow, usedUp } from '../plan/plan-order.ts';
 import type { LineLink } from '../plan/sub-orders.ts';
 import type { Result } from './send.ts';
 
@@ -18,7 +18,8 @@ export function recordOf(
 ): PushRecord {
   const { waiting, faulty } = order;
   const { createdAt, userGradeCode } = order.order;
-  const failures = failuresOf(order, memory);
+  const kept = keptFields(order, memory);
+  const failures = failuresOf(order, memory, kept);
   const kinds: FailureKind[] = [...failures.map(({ failure }) => failure), ...faulty.map(() => 'transient' as const)];
   const failedPushes = kinds.length === 0 ? 0 : link.fingerprint === order.fingerprint ? link.failedPushes + 1 : 1;
   const kind = kinds.includes('transient') ? 'transient' : 'permanent';
@@ -37,7 +38,7 @@ export function recordOf(
   return {
     orderId: memory.orderId,
     fingerprint: isContactLeft ? null : isContactStopped ? contactStopped(order) : order.fingerprint,
-    sentFields: sentFieldsAfter(order, memory),
+    sentFields: sentFieldsAfter(memory, kept),
     failedPushes,
     isAnswered: memory.orderId !== null || (memory.stop?.failure !== 'transient' && !isInDoubt),
     dueAfterMs: isContactLeft ? 0 : dueAfterMs,
@@ -51,12 +52,11 @@ export function recordOf(
 }
 
 /** Everything that was not done. If the order was stopped, its other failures are not known yet. */
-function failuresOf(order: DesiredOrder, memory: OrderMemory): PushFailure[] {
+function failuresOf(order: DesiredOrder, memory: OrderMemory, kept: string[]): PushFailure[] {
   const { failedDeletion, stop, failures, held } = memory;
   const found: PushFailure[] = failedDeletion && !failedDeletion.isUnknown ? [failedDeletion] : [];
   if (stop) return [...found, stop];
   found.push(...failures);
-  const kept = keptFields(order, memory);
   const keptReason =
     `the service keeps ${kept.join(', ')} although the shop has none and an empty value was sent; ` +
     'clear it there by hand, then discard this dead letter';
@@ -76,20 +76,22 @@ function keptFields(order: DesiredOrder, memory: OrderMemory): string[] {
   const { accepted, refused } = memory;
   const sent = sentBefore(memory);
   const emptied = accepted ? emptyFields(accepted.body) : [];
-  const shown = accepted && emptied.length > 0 ? shownOnly(order, accepted.detail, memory) : [];
+  const fields =
+    accepted && emptied.length > 0 ? fieldsOfShop(order, accepted.detail, sent, contactFields, undefined) : [];
+  const shown = shownOnly(fields);
   const kept = [...refused, ...shown.filter((field) => emptied.includes(field))];
   return kept.filter((field) => sent.includes(field) || isContactField(field));
 }
 
 /** Which optional fields the service holds now, as far as we know. */
-function sentFieldsAfter(order: DesiredOrder, memory: OrderMemory): string[] {
+function sentFieldsAfter(memory: OrderMemory, kept: readonly string[]): string[] {
   const before = sentBefore(memory);
   const sent = memory.accepted?.body;
   if (!sent) return [...before];
   const has = optionalFields.filter((field) =>
     sent[field] === undefined ? before.includes(field) : sent[field] !== null,
   );
-  return [...new Set([...has, ...keptFields(order, memory)])];
+  return [...new Set([...has, ...kept])];
 }
 
 /**
