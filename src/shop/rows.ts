@@ -206,22 +206,28 @@ export type OrderLine = RowOf<typeof lines>;
 export type Category = RowOf<typeof categories>;
 export type UserGrade = RowOf<typeof grades>;
 
-function checkRow<C extends Columns>(raw: RawRow, columns: C): Read<RowOf<C>> {
-  try {
-    const row = Object.entries(columns).map(([field, { name, read }]) => [field, read(raw, name)]);
-    return { row: Object.fromEntries(row) as RowOf<C> };
-  } catch (error) {
-    if (error instanceof RowFault) return { fault: error.message };
-    throw error;
-  }
+/** Returns the function that checks a row against these columns. */
+function checkOf<C extends Columns>(columns: C) {
+  const fields = Object.entries(columns);
+  return (raw: RawRow): Read<RowOf<C>> => {
+    try {
+      const row: Record<string, unknown> = {};
+      for (const [field, { name, read }] of fields) row[field] = read(raw, name);
+      return { row: row as RowOf<C> };
+    } catch (error) {
+      if (error instanceof RowFault) return { fault: error.message };
+      throw error;
+    }
+  };
 }
 
-export const readOrder = (raw: RawRow): Read<Order> => checkRow(raw, orders);
-export const readCategory = (raw: RawRow): Read<Category> => checkRow(raw, categories);
-export const readUserGrade = (raw: RawRow): Read<UserGrade> => checkRow(raw, grades);
+export const readOrder = checkOf(orders);
+export const readCategory = checkOf(categories);
+export const readUserGrade = checkOf(grades);
+const checkLine = checkOf(lines);
 
 export function readOrderLine(raw: RawRow): Read<OrderLine> {
-  const read = checkRow(raw, lines);
+  const read = checkLine(raw);
   if ('fault' in read || (read.row.productId ?? read.row.productCode) !== undefined) return read;
   return { fault: 'product_id and product_code are both empty, expected one of them' };
 }

@@ -222,8 +222,11 @@ async function run(session: ShopSession, query: ShopQuery, statement: string): P
 const shown = ({ words }: ShopSession, query: ShopQuery, columns: readonly string[]) =>
   columns.map((name) => `${words.shown(typeOf(query, name), `w.${name}`)} as ${name}`).join(', ');
 
-const readRow = (session: ShopSession, query: ShopQuery, columns: readonly string[], row: RawRow): RawRow =>
-  Object.fromEntries(columns.map((name) => [name, textOf(session, typeOf(query, name), row[name])]));
+function readRow(session: ShopSession, query: ShopQuery, columns: readonly string[], row: RawRow): RawRow {
+  const read: Record<string, string | null> = {};
+  for (const name of columns) read[name] = textOf(session, typeOf(query, name), row[name]);
+  return read;
+}
 
 /** A value as `RawRow` has it: every date is an instant. */
 function textOf({ words, zone }: ShopSession, column: ColumnType, text: string | null | undefined): string | null {

@@ -160,7 +160,7 @@ async function untilEnd<T>(client: Client, call: Call, send: () => Promise<Attem
 /** Works in a slot, as soon as one is free. @param work may call `free` to give its slot away before it ends. */
 function inSlot<T>({ slots }: Client, work: (free: () => void) => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    void slots(() => new Promise<void>((free) => work(free).then(resolve, reject).finally(free)));
+    void slots(() => new Promise<void>((free) => work(free).then(resolve, reject).then(free)));
   });
 }
 
@@ -221,9 +221,9 @@ async function inTurn<Sent>(client: Client, call: Call, send: () => Promise<Sent
   // In a process that starts, this takes a second. A hold that begins meanwhile holds its first requests, too.
   await client.http.open();
   do {
-    await client.question?.catch(() => {});
+    if (client.question) await client.question.catch(() => {});
     await untilFree(session, call, limits.maxRetryAfterMs);
-    await client.acquire?.(stopped);
+    if (client.acquire) await client.acquire(stopped);
   } while (client.question || isHeld(session));
   stopped.throwIfAborted();
   return send();

@@ -26,7 +26,7 @@ export async function decodeBody(bytes: Buffer, headers: HttpResponse['headers']
  * Decodes gzip, zlib and zstd by the first bytes of the body: the header may be missing, or still there although a
  * proxy has decoded the body.
  */
-async function decoded(bytes: Buffer, name: string, options: { maxOutputLength: number }): Promise<Buffer> {
+function decoded(bytes: Buffer, name: string, options: { maxOutputLength: number }): Buffer | Promise<Buffer> {
   const start = bytes.length > 1 ? bytes.readUInt16BE() : 0;
   if (start === 0x1f8b || (bytes[0] === 0x78 && start % 31 === 0)) return unzip(bytes, options);
   if (start === 0x28b5) return unzstd(bytes, options);

@@ -22,7 +22,7 @@ export function openSend(settings: Settings) {
   let closed: Promise<void> | undefined;
   // One listener for the signal: a listener for each request takes 6 % of the processor time of a push.
   const end = () => void pool?.then((opened) => opened.destroy(signal.reason));
-  async function open(): Promise<Pool> {
+  function open(): Promise<Pool> {
     if (!pool) signal.addEventListener('abort', end, { once: true });
     pool ??= openPool(origin, settings);
     return pool;
@@ -94,11 +94,17 @@ function exchange(
       // A 1xx comes before the response.
       onResponseStart: (_, status, headers) => void (status >= 200 && onHead(status, headers)),
       onResponseData: (_, chunk) => void chunks.push(chunk),
-      onResponseEnd: () => resolve(Buffer.concat(chunks)),
-      onResponseError: (_, cause) => reject(cause),
+      onResponseEnd: () => {
+        clearTimeout(timer);
+        resolve(Buffer.concat(chunks));
+      },
+      onResponseError: (_, cause) => {
+        clearTimeout(timer);
+        reject(cause);
+      },
     };
     pool.dispatch({ ...request, headersTimeout: timeoutMs, bodyTimeout: timeoutMs }, handler);
-  }).finally(() => clearTimeout(timer));
+  });
 }
 
 function incompleteBy(cause: unknown, maxBodyBytes: number): { kind: 'lost' | 'malformed'; detail: string } {
@@ -122,7 +128,8 @@ const servedByCache = /(?:\b|(?<!refresh)_)(?:hit|stale|updating)\b/i;
 /** A response from a cache shows the state when the cache stored it. If there are several ages, the highest counts. */
 function headOf(status: number, raw: RawHeaders, requestedAtMs: number): Head {
   // A repeated header is one list (RFC 9110, 5.2).
-  const headers = Object.fromEntries(Object.entries(raw).map(([name, value]) => [name, value?.toString()]));
+  const headers: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(raw)) headers[name] = value?.toString();
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
   const isHit = servedByCache.test(cacheHeaders.map((name) => headers[name]).join(' '));
   const storedMs = isHit ? requestedAtMs - Date.parse(headers.date ?? '') : 0;

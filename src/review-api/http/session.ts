@@ -73,8 +73,12 @@ export function openSession(store: SessionStore | undefined, deps: SessionDeps) 
   };
 }
 
-/** Takes over the changes of other processes. If the store fails, this process goes on with what it knows. */
-export async function look(session: OpenSession): Promise<void> {
+/**
+ * Takes over the changes of other processes. If the store fails, this process goes on with what it knows.
+ *
+ * @returns undefined if there is nothing to wait for.
+ */
+export function look(session: OpenSession): Promise<void> | undefined {
   const nowMs = performance.now();
   if (session.isShared && !session.looking && nowMs - session.lookedAtMs >= lookEveryMs) {
     session.lookedAtMs = nowMs;
@@ -85,7 +89,7 @@ export async function look(session: OpenSession): Promise<void> {
       session.looking = undefined;
     });
   }
-  await session.looking;
+  return session.looking;
 }
 
 /** Changes the session, alone among all processes if the store has `alone`. @param decide gets the store's state. */
@@ -170,7 +174,8 @@ export const isHeld = (session: OpenSession): boolean => session.heldUntilMs > p
 export async function untilFree(session: OpenSession, { method, path }: Call, longestMs: number): Promise<void> {
   for (;;) {
     session.stopped.throwIfAborted();
-    await look(session);
+    const looking = look(session);
+    if (looking) await looking;
     const leftMs = session.heldUntilMs - performance.now();
     if (leftMs <= 0) return;
     if (leftMs > longestMs) {
