@@ -31,7 +31,11 @@ export function openOutage(log: Logger, system: string) {
       failedMs = nowMs;
       if (!isNew && nowMs - saidMs < sayAgainMs) return;
       saidMs = nowMs;
-      const facts = { system, error: describeWithHint(error, addresses[system]), ...(!isNew && { seconds: seconds() }) };
+      const facts = {
+        system,
+        error: describeWithHint(error, addresses[system]),
+        ...(!isNew && { seconds: seconds() }),
+      };
       log.warn(facts, `the ${system} cannot be used; trying again`);
     },
     /** Some work could use it. */

@@ -188,7 +188,8 @@ async function leaseOrders(warehouse: Warehouse, leaseMs: number, wanted: readon
   const byToken = new Map(leased.map((row) => [row.token, row]));
   const ours = leased.map(({ orderCode }) => orderCode);
   // A new order has no lines yet.
-  const lines = await orderLines(db, leased.flatMap(({ orderCode, isNew }) => (isNew ? [] : orderCode)));
+  const known = leased.filter((row) => !row.isNew).map(({ orderCode }) => orderCode);
+  const lines = await orderLines(db, known);
   const alike = await alikeOrders(db, ours);
   const areAlike = new Set(alike.map((one) => one.orderCode));
   const added = leased.filter((row) => row.isNew).map(({ orderCode }) => orderCode);
@@ -200,12 +201,12 @@ async function leaseOrders(warehouse: Warehouse, leaseMs: number, wanted: readon
     const row = byToken.get(token);
     if (!row) return leases.get(orderCode) ?? { orderCode, leasedBy: 'another process', leasedUntil: new Date() };
     const { token: _, isNew, ...link } = row;
-    const known = {
+    const found = {
       lines: lines.get(orderCode) ?? [],
       isAlike: areAlike.has(orderCode),
       isForgotten: forgotten.has(orderCode),
     };
-    return { orderCode, token, link, ...known, isNew, renewedAtMs };
+    return { orderCode, token, link, ...found, isNew, renewedAtMs };
   });
 }
 
