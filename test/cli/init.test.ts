@@ -95,6 +95,8 @@ test('a command that init for a brand advises is accepted', async () => {
   const [first, second] = [await init(), await init()];
   // It reads the shop of .env.
   expect(first.stdout).not.toContain('reference-service');
+  const steps = first.stdout.slice(first.stdout.indexOf('Next:'));
+  expect(steps).toMatch(/write SCHEDULE_ORDERS= into .*nord\.env.* review-sync migrate.* sync orders --dry-run/s);
   const [, command] = /^To replace them: review-sync init --brand nord (--force)$/m.exec(second.stdout) ?? [];
   expect(await init(command ?? '')).toMatchObject({
     status: 0,

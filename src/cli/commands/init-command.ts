@@ -100,12 +100,18 @@ function draw(report: InitReport, command: string, isBrand: boolean): string {
 /** Not for a brand: the reference service reads the shop of .env. */
 const trial = ': for a trial that mails nobody, review-sync reference-service --products-from-shop prints them';
 
+/** A running worker opens a new brand by itself, and could mail its customers before anybody has seen their number. */
+const withoutFirstSync = (envFile: string) =>
+  `write SCHEDULE_ORDERS= into ${envFile}: a running worker would start the first sync of orders, which may mail, soon ` +
+  'after migrate. Once the dry run looks right, remove the line and restart the worker';
+
 function nextSteps({ preset, dir, toFillIn, envFile }: InitReport, isBrand: boolean): string[] {
   return [
     preset
       ? `read ${dir}/README.md: what the queries read, and what they cannot see`
       : `put your own tables into ${dir}/*.sql: ${packagePath('docs', 'connecting.md')}`,
     ...(toFillIn.length > 0 ? [`fill in ${toFillIn.join(', ')} in ${envFile}${isBrand ? '' : trial}`] : []),
+    ...(isBrand ? [withoutFirstSync(envFile)] : []),
     'review-sync migrate, then review-sync doctor, which checks all of it',
     'review-sync sync reviews, then sync catalog',
     'review-sync sync orders --dry-run: who could be mailed; then review-sync sync orders',
