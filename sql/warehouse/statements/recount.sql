@@ -117,10 +117,12 @@ from (
   where sub_order_id is not null and product_id is not null
     and order_code in (select order_code from counted_orders) -- touched
   union all
-  select order_code, product_id, null, created_at, score
-  from warehouse.reviews
-  where deleted_at is null and order_code is not null and product_id is not null
-    and order_code in (select order_code from counted_orders) -- touched
+  select r.order_code, product_id, null, created_at, score
+  from
+  counted_orders as c cross join lateral (select * from -- touched
+    warehouse.reviews as r
+    where deleted_at is null and order_code is not null and product_id is not null
+    and r.order_code = c.order_code offset 0) as r -- touched
     -- all: and order_code in (select order_code from sync.sub_order_links where delivered_at is not null)
 ) as found
 cross join sync.settings
