@@ -8,7 +8,6 @@ import { isErrorOfTheData } from '../../warehouse/index.ts';
 import { recordUnreadable, settleGone } from '../../warehouse/orders/due-orders.ts';
 import { makeAlikeDue } from '../../warehouse/orders/order-links.ts';
 import { type LeasedOrder, LeaseLostError, type OtherLease } from '../../warehouse/orders/order-store.ts';
-import { takeRemovals } from '../../warehouse/orders/removal-allowance.ts';
 import { firstDecision, isDecidedForGood, type PushRights } from '../contact-rule.ts';
 import { allowance, leasePollMs, retryDelaysMs, slicesOf } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
@@ -259,7 +258,7 @@ export async function carryOut(
   while (shown !== undefined) {
     let plan = planAt(shown, memory);
     const removals = plan.requests.filter(isRemoval).length;
-    const mayRemove = removals === 0 || allowRemovals || (await takeRemovals(deps.db, removals, allowance));
+    const mayRemove = removals === 0 || allowRemovals || (await store.takeRemovals({ removals, ...allowance }));
     if (!mayRemove) plan = planAt(shown, holdRemovals(memory, plan));
     ({ memory } = plan);
     if (plan.requests.length === 0) break;

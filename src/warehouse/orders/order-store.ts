@@ -6,6 +6,7 @@ import { openBatch } from '../batch.ts';
 import { type NewDeadLetter, putDeadLetters } from '../dead-letters.ts';
 import { type Db, listOf, plannedRowsOf, rowsOf, valuesOf, type Warehouse, write } from '../index.ts';
 import { alikeOrders, type ContactDecision, type LineLinkRow, type OrderLink, orderLines } from './order-links.ts';
+import { type Removals, takeRemovals } from './removal-allowance.ts';
 
 /** The lease expired while its holder was frozen or cut off, and another process has taken it. */
 export class LeaseLostError extends Error {
@@ -131,6 +132,9 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
     /** Records the outcome of a push in one transaction, and gives the lease back. @throws LeaseLostError */
     record: async (leased: LeasedOrder, push: PushRecord): Promise<void> =>
       requireOurs(leased, await record({ ...leaseOf(leased), ...recordColumns(leased, push) })),
+
+    /** Takes the removals of an order from the day's allowance. @returns whether they may be made. */
+    takeRemovals: openBatch((orders: readonly Removals[]) => takeRemovals(db, orders)),
 
     /** Forgets an order that was deleted at the service. @throws LeaseLostError */
     async forget(leased: LeasedOrder): Promise<void> {
