@@ -2,6 +2,8 @@
 -- $1 text: a JSON array of objects with product_id and product_code, each code once.
 -- A product that was registered again has two ids under one code. The higher id is the newer one, and counts: reviews
 -- are not read in the order of the registrations.
+-- The lines of each product are looked up by themselves (`offset`, `limit`): without statistics, Postgres expects
+-- thousands of lines of a product, and would read all orders.
 -- Known pairs are not touched, so that learners do not wait for each other. The order keeps two learners from locking
 -- each other out.
 with given as (
@@ -20,7 +22,9 @@ learned as (
 -- sub_order_links_by_product.
 insert into sync.touches (record, dated_at)
 select 'order', min(o.ordered_at)
-from sync.sub_order_links s
-left join sync.order_links o on o.order_code = s.order_code
-where s.product_id in (select product_id from given union select id_before from given) and s.sub_order_id is not null
+from (select product_id from given union select id_before from given) as moved
+cross join lateral (
+  select order_code from sync.sub_order_links s where s.product_id = moved.product_id and sub_order_id is not null offset 0
+) as line
+left join lateral (select ordered_at from sync.order_links l where l.order_code = line.order_code limit 1) as o on true
 group by date_trunc('month', o.ordered_at at time zone (select time_zone from sync.settings))

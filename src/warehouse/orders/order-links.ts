@@ -57,13 +57,18 @@ export async function orderLinks(db: Db, codes: readonly string[]): Promise<Map<
   return new Map(links.map((link) => [link.orderCode, link]));
 }
 
-/** The line links of these orders, by order code. */
+/**
+ * The line links of these orders, by order code. The lines of each order are looked up by themselves (`offset`): without
+ * statistics, Postgres expects thousands of lines of an order, and would read all orders.
+ */
 export async function orderLines(db: Db, codes: readonly string[]): Promise<Map<string, LineLinkRow[]>> {
   if (codes.length === 0) return new Map();
   const lines = await listOf<LineLinkRow & { orderCode: string }>(db)`
     select order_code as "orderCode", line_code as "lineCode", sub_order_id as "subOrderId", content,
       is_ours as "isOurs", ids_before as "idsBefore", linked_at as "linkedAt"
-    from sync.sub_order_links where order_code = any(${codes}) order by order_code, line_code`;
+    from unnest(${codes}::text[]) as code
+    cross join lateral (select * from sync.sub_order_links where order_code = code offset 0) as line
+    order by order_code, line_code`;
   return Map.groupBy(lines, (line) => line.orderCode);
 }
 

@@ -17,7 +17,7 @@ export const suspects = (db: Db, limit: number) =>
   listOf<Absent>(db)`
     select r.id, r.created_at as "createdAt"
     from sync.absent_reviews a
-    join warehouse.reviews r on r.id = a.review_id and r.deleted_at is null
+    cross join lateral (select * from warehouse.reviews where id = a.review_id and deleted_at is null offset 0) as r
     order by a.missed_at, r.id
     limit ${limit}`;
 

@@ -20,8 +20,8 @@ export const commentsDue = (db: Db, limit: number) =>
   listOf<CommentsDue>(db)`
     select review_id as id, moves, attempts, tried_at as "triedAt", comments_count as count, updated_at as "updatedAt",
       array(select jsonb_object_keys(extra)) as fields
-    from sync.comments_due join warehouse.reviews on id = review_id
-    where deleted_at is null
+    from sync.comments_due
+    cross join lateral (select * from warehouse.reviews where id = review_id and deleted_at is null offset 0) as review
     order by tried_at nulls first, moved_at desc, review_id desc
     limit ${limit}`;
 

@@ -22,7 +22,8 @@ export type Difference = {
  */
 export async function comparePage(warehouse: Warehouse, page: RawPage, since?: Date): Promise<Difference[]> {
   const lacking = [...notInLists, ...page.check.lacking];
-  const whole = page.check.faults.length === 0 && (await compare(warehouse, page.rawBody, lacking, since));
+  const whole =
+    page.check.faults.length === 0 && (await compare(warehouse, page.rawBody, page.check.count, lacking, since));
   if (whole) return whole;
   const found: Difference[] = [];
   for (const record of recordsOf(page)) found.push(...(await compareRecord(warehouse, record, lacking, since)));
@@ -41,7 +42,7 @@ async function compareRecord(
   lacking: readonly string[] | null,
   since: Date | undefined,
 ): Promise<Difference[]> {
-  const found = json === undefined ? undefined : await compare(warehouse, `[${json}]`, lacking, since);
+  const found = json === undefined ? undefined : await compare(warehouse, `[${json}]`, 1, lacking, since);
   return found ?? [{ id: usableId(JSON.parse(bytes.toString())) ?? null, kind: 'refused', fields: [] }];
 }
 
@@ -52,9 +53,11 @@ async function compareRecord(
 async function compare(
   warehouse: Warehouse,
   body: Buffer | string,
+  records: number,
   lacking: readonly string[] | null,
   since: Date | undefined,
 ): Promise<Difference[] | undefined> {
-  const found = await orRefusal(plannedRowsOf<Difference>(warehouse, 'compare_reviews', body, lacking, since ?? null));
+  const values = [body, lacking, since ?? null];
+  const found = await orRefusal(plannedRowsOf<Difference>(warehouse, 'compare_reviews', records, ...values));
   return found instanceof Error ? undefined : found;
 }

@@ -72,22 +72,22 @@ export async function landPage(
   await learnProducts(warehouse, check.products);
 
   /** @returns the error if the database refuses a record. */
-  async function land(body: Buffer | string): Promise<Error | undefined> {
+  async function land(body: Buffer | string, records: number): Promise<Error | undefined> {
     const values = [body, check.fields, replaceBefore ?? null, check.lacking, check.leftOut ?? []];
-    const landing = () => plannedRowsOf<Written>(warehouse, 'land_reviews', ...values);
+    const landing = () => plannedRowsOf<Written>(warehouse, 'land_reviews', records, ...values);
     const rows = await orRefusal(warehouse.landings(landing));
     if (rows instanceof Error) return rows;
     written.inserted += rows[0]?.inserted ?? 0;
     written.updated += rows[0]?.updated ?? 0;
     return undefined;
   }
-  if (check.faults.length === 0 && !(await land(rawBody))) return landedOf(0);
+  if (check.faults.length === 0 && !(await land(rawBody, check.count))) return landedOf(0);
   const records = recordsOf({ rawBody, check });
   const refused: Refused[] = records.filter((one) => one.reason !== undefined);
   const sound = records.filter((one) => one.reason === undefined);
-  if (sound.length > 0 && (await land(`[${sound.map(({ json }) => json).join()}]`))) {
+  if (sound.length > 0 && (await land(`[${sound.map(({ json }) => json).join()}]`, sound.length))) {
     for (const { bytes, json } of sound) {
-      const error = await land(`[${json}]`);
+      const error = await land(`[${json}]`, 1);
       if (error) refused.push({ bytes, reason: describeError(error) });
     }
   }
