@@ -236,8 +236,8 @@ async function findTop(
   let first: ListPage | undefined;
   for (let look = 1; look <= topLooksAtMost; look += 1) {
     const page = await reader.ask(query, number, pageSize);
-    // A service may fail on a page behind the end, and the first look is a guess.
-    if (page.kind === 'failed' && (number === 1 || look > 1)) return page;
+    // A service may fail on a page behind the end, and name such a page.
+    if (page.kind === 'failed' && number === 1) return page;
     const shown = page.kind === 'page' ? page : undefined;
     const isClear = shown?.lastPage !== undefined && (shown.lastPage <= number || recordsOn(shown) === pageSize);
     if (number === 1 || !(first || isClear)) {
