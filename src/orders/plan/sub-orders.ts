@@ -169,6 +169,7 @@ function matchLines(
   untouched: ReadonlySet<string>,
   unit: MoneyUnit,
 ) {
+  if (shown.length === 0) return { candidates: [], ofLines: new Map<string, Candidate>(), left: new Set<Candidate>() };
   const linkOfId = new Map([...linkOf.values()].map((link) => [link.subOrderId, link]));
   // If the response shows a sub-order twice, as a join may do, it is no copy.
   const candidates = [...new Map(shown.map((one) => [one.id, one])).values()].map((subOrder): Candidate => {

@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
-import pLimit from 'p-limit';
 import { sleep, withTimeout } from '../../base/timeout.ts';
 import { AuthenticationError, type ReviewApiError } from '../review-api-errors.ts';
 import { type Call, type HttpResponse, type Send, tokenPath } from './call.ts';
@@ -69,7 +68,8 @@ function newClient(options: ReviewApiOptions) {
     stats: { requests: 0, retries: 0, oldestMs: 0 },
     http: openSend(settings),
     session: openSession(settings.session, { stopped, now, onWait }),
-    slots: pLimit(concurrency),
+    /** `waiting`: the starts of calls that wait for a slot, the first first. */
+    slots: { free: concurrency, waiting: [] as (() => void)[] },
     limits: policy.limitsOf(settings.retry),
     /** A request for the overview that shows whether all requests must wait. Only one is sent at a time. */
     question: undefined as Promise<boolean> | undefined,
@@ -90,8 +90,17 @@ function newClient(options: ReviewApiOptions) {
   };
 }
 
-/** One attempt. `isStored`: a cache served a GET. `durationMs` excludes waits. */
-type Attempt<T> = { outcome: Outcome<T>; isStored: boolean; durationMs: number };
+/**
+ * One attempt. `isStored`: a cache served a GET. `durationMs` excludes waits. `isFirstUse`: this process obtained the
+ * token, and had not used it before.
+ */
+type Attempt<T> = {
+  outcome: Outcome<T>;
+  isStored: boolean;
+  durationMs: number;
+  token?: Token | undefined;
+  isFirstUse?: boolean | undefined;
+};
 
 /** The cost of a call so far. `spentMs`: failed attempts other than a 429, and the waits of this request alone. */
 type Spent = { attempts: number; spentMs: number; hasHeld: boolean };
@@ -158,10 +167,22 @@ async function untilEnd<T>(client: Client, call: Call, send: () => Promise<Attem
 }
 
 /** Works in a slot, as soon as one is free. @param work may call `free` to give its slot away before it ends. */
-function inSlot<T>({ slots }: Client, work: (free: () => void) => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    void slots(() => new Promise<void>((free) => work(free).then(resolve, reject).then(free)));
-  });
+async function inSlot<T>({ slots }: Client, work: (free: () => void) => Promise<T>): Promise<T> {
+  if (slots.free > 0) slots.free -= 1;
+  else await new Promise<void>((start) => void slots.waiting.push(start));
+  let hasSlot = true;
+  const free = () => {
+    if (!hasSlot) return;
+    hasSlot = false;
+    const next = slots.waiting.shift();
+    if (next) next();
+    else slots.free += 1;
+  };
+  try {
+    return await work(free);
+  } finally {
+    free();
+  }
 }
 
 /** Sends the call with a token; after a 401 again with another token, and after a stored response once more. */
@@ -173,15 +194,13 @@ async function authorized<T>(
 ): Promise<Attempt<T>> {
   for (let isAgain = false; ; ) {
     await requireToken(client);
-    const sent = await inTurn(client, call, async () => {
+    const sent = await inTurn(client, call, () => {
       const token = validToken(client.session);
-      if (!token) return undefined;
-      const isFirst = token.isOurs && token.uses === 0;
-      return { token, isFirst, ...(await attempt(client, call, read, token, free)) };
+      return token && attempt(client, call, read, token, free);
     });
     if (!sent) continue;
-    if (sent.outcome.kind === 'token-refused') {
-      const end = sent.isFirst ? await prove(client, call, sent, sent.outcome) : undefined;
+    if (sent.outcome.kind === 'token-refused' && sent.token) {
+      const end = sent.isFirstUse ? await prove(client, call, sent, sent.outcome) : undefined;
       if (end) return end;
       sent.token.isRefused = true;
     } else if (sent.isStored && !isAgain && client.isCacheObedient) isAgain = true;
@@ -202,7 +221,7 @@ async function authorized<T>(
 async function prove<T>(
   client: Client,
   call: Call,
-  sent: Attempt<T> & { token: Token },
+  sent: Attempt<T>,
   refused: policy.Failure,
 ): Promise<Attempt<T> | undefined> {
   const { outcome, ...at } = await inTurn(client, proofCall, () => attempt(client, proofCall, () => {}, sent.token));
@@ -216,7 +235,7 @@ async function prove<T>(
 }
 
 /** Sends an attempt as soon as it may be sent. */
-async function inTurn<Sent>(client: Client, call: Call, send: () => Promise<Sent>): Promise<Sent> {
+async function inTurn<Sent>(client: Client, call: Call, send: () => Sent | Promise<Sent>): Promise<Sent> {
   const { session, stopped, limits } = client;
   // In a process that starts, this takes a second. A hold that begins meanwhile holds its first requests, too.
   await client.http.open();
@@ -242,6 +261,7 @@ async function attempt<T>(
   free?: () => void,
 ): Promise<Attempt<T>> {
   const { session, stats, log, now } = client;
+  const isFirstUse = token?.isOurs && token.uses === 0;
   if (token) token.uses += 1;
   const silence = watchSilence(client, call);
   const { reply, durationMs } = await client.http.send(call, token?.value).finally(silence.end);
@@ -266,7 +286,8 @@ async function attempt<T>(
   const facts = { method, path, status: response?.status, durationMs };
   log?.debug(facts, 'request to the review service');
   client.onRequestEnd?.(facts);
-  return { outcome, isStored: call.method === 'GET' && response?.isStored === true, durationMs };
+  const isStored = call.method === 'GET' && response?.isStored === true;
+  return { outcome, isStored, durationMs, token, isFirstUse };
 }
 
 /** Reports a request without a response as a wait, until its time limit or its response. */

@@ -234,10 +234,10 @@ async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string
   return new Map(leases.map((lease) => [lease.orderCode, lease]));
 }
 
-const lineColumns = ({ lines: known }: LeasedOrder, lines: readonly LineLinkRow[]) => ({
-  lines: [...new Set(lines).difference(new Set(known))],
-  lineCodes: lines.map(({ lineCode }) => lineCode),
-});
+function lineColumns(leased: LeasedOrder, lines: readonly LineLinkRow[]) {
+  const saved = new Set(leased.lines);
+  return { lines: lines.filter((line) => !saved.has(line)), lineCodes: lines.map(({ lineCode }) => lineCode) };
+}
 
 const recordColumns = (leased: LeasedOrder, push: PushRecord) => ({
   ...push,
