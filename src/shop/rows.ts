@@ -107,14 +107,16 @@ function options(raw: RawRow, name: string): Record<string, string> {
   const parsed = value === undefined ? {} : parsedJson(value, withDigits);
   if (isNothing(parsed)) return {};
   if (!isRecord(parsed)) throw new RowFault(`${name} is ${shownValue(parsed ?? value)}, ${expected}`);
-  const entries = Object.entries(parsed).filter(([, one]) => !isNothing(one));
-  const other = entries.find(([, one]) => typeof one === 'object');
-  if (other) throw new RowFault(`${name} has a value that is ${shownValue(other[1])}, ${expected}`);
-  const texts = entries.map(([key, one]) => [normalText(key), normalText(String(one))] as const);
-  if (!texts.flat().every(isStorable)) {
-    throw new RowFault(`${name} holds a character that cannot be stored (${unstorable})`);
+  const found: [string, string][] = [];
+  for (const [key, one] of Object.entries(parsed)) {
+    if (isNothing(one)) continue;
+    if (typeof one === 'object') throw new RowFault(`${name} has a value that is ${shownValue(one)}, ${expected}`);
+    const [option, text] = [normalText(key), normalText(String(one))];
+    if (!isStorable(option) || !isStorable(text))
+      throw new RowFault(`${name} holds a character that cannot be stored (${unstorable})`);
+    if (text !== '') found.push([option, text]);
   }
-  return Object.fromEntries(texts.filter(([, one]) => one !== ''));
+  return Object.fromEntries(found);
 }
 
 /** A number with more digits than a double holds, such as a serial number, becomes the shop's text. */

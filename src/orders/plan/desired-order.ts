@@ -72,7 +72,7 @@ export function desiredOrder(
       body: withoutContact(body),
       contact: contactFields.map((field) => sixteenBits(order.code, body[field])),
       unlinkedGrade,
-      lines: lines.map(({ lineCode, content: { product_code: _, ...content } }) => ({ lineCode, content })),
+      lines: lines.map(({ lineCode, content }) => ({ lineCode, content: { ...content, product_code: undefined } })),
       waiting,
       faulty: faulty.map(({ key, reason }) => ({ key, reason })),
       deleted: order.deletedAt ? deletes : undefined,

@@ -131,7 +131,7 @@ function headOf(status: number, raw: RawHeaders, requestedAtMs: number): Head {
   const headers: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(raw)) headers[name] = value?.toString();
   const ages = headers.age?.match(/\b\d{1,9}\b/g) ?? [];
-  const isHit = servedByCache.test(cacheHeaders.map((name) => headers[name]).join(' '));
+  const isHit = cacheHeaders.some((name) => servedByCache.test(headers[name] ?? ''));
   const storedMs = isHit ? requestedAtMs - Date.parse(headers.date ?? '') : 0;
   const ageMs = ages.length > 0 ? 1000 * Math.max(...ages.map(Number)) : Math.max(0, storedMs || 0);
   const isStored = isHit || ageMs > storedForLongMs;

@@ -60,7 +60,11 @@ export function subOrdersApi(anySend: Send) {
   };
 }
 
-function params({ product_options, ...fields }: SubOrderPatch) {
-  const price = fields.price === undefined ? {} : { price: sentAmount(fields.price, 'price') };
-  return { ...fields, ...price, product_options: product_options === null ? [''] : optionPairs(product_options) };
+function params(fields: SubOrderPatch) {
+  const { price, product_options: options } = fields;
+  return {
+    ...fields,
+    price: price === undefined ? undefined : sentAmount(price, 'price'),
+    product_options: options === null ? [''] : optionPairs(options),
+  };
 }
