@@ -22,6 +22,7 @@ function shop(secondsFor: (codes: readonly string[]) => number, bad: readonly st
 const slowAre = (slow: readonly string[], seconds: number) => (some: readonly string[]) =>
   some.some((code) => slow.includes(code)) ? seconds : 0.01;
 
+const five = codes.slice(0, 5);
 const many = codes.filter((code) => /[2-9]$/.test(code));
 const fourSlow = slowAre(['O5', 'O6', 'O7', 'O8'], 10);
 
@@ -30,6 +31,7 @@ test.each<[string, readonly string[], (asked: readonly string[]) => number, read
   ['that comes last', codes, slowAre(['O199'], 60), ['O199']],
   ['that is read alone', ['O0'], slowAre(['O0'], 60), ['O0']],
   ['and another one, which are all that is read', ['O1', 'O2'], () => 60, ['O1', 'O2']],
+  ['and three others after one that is read', five, slowAre(five.slice(1), 60), five.slice(1)],
   ['and 159 others of 200', codes, slowAre(many, 60), many],
   ['beside four of 10 s each', codes, (asked) => (asked.includes('O9') ? 60 : fourSlow(asked) * asked.length), ['O9']],
   ['where each statement takes 5 s', codes, (asked) => (asked.includes('O9') ? 60 : 5), ['O9']],
