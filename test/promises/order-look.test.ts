@@ -216,6 +216,7 @@ test('verify says which orders it could not compare', async ({ world }) => {
     'No order is known to differ; 3 could not be compared.',
   );
   expect(end.status).toBe(1);
+  expect((await world.cli('verify orders --repair')).status).toBe(1);
   world.serviceRule(() => 'pass');
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
   const left = '0 orders repaired; 1 still differs: A. See why with: review-sync explain';
