@@ -246,6 +246,16 @@ test('a second 429 of one call is about that call, if the overview is shown', as
   expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/1', '/v1/orders/1', '/v1/reviews/overview']);
 });
 
+test('the time that a response with 429 takes does not count as spent', async () => {
+  // Takes some milliseconds.
+  const long = { status: 429, body: 'x'.repeat(4_000_000) };
+  const service = await tinyService(({ path }, nth) =>
+    path.endsWith('overview') ? json({}) : nth > 4 ? json(order(1)) : long,
+  );
+  const api = client(service.url, { retry: { baseDelayMs: 0 } });
+  expect(await api.orders.get(1, { giveUpAfterMs: 0 })).toMatchObject({ id: 1 });
+});
+
 test('a service that asks a request for a token to wait holds all at once', async () => {
   const service = await tinyService(orderOf, (_seen, nth) =>
     nth === 1 ? wait(503, 0.2) : json({ access_token: 't' }),
