@@ -217,4 +217,14 @@ test('a process ends what it began, and reads two at a time, twenty a second at 
   expect([most, atMs.length]).toEqual([2, 22]);
   // 50 ms from one review to the next; the first waits for a token.
   expect(Math.max(...atMs) - Math.min(...atMs.slice(2))).toBeGreaterThan(750);
+
+  // A quarter of REVIEW_API_REQUESTS_PER_SECOND is less: 500 ms.
+  atMs.length = 0;
+  await world.warehouse(note, [await addIds(world, 8)]);
+  const app = await world.openApp();
+  const api = { ...app.config.api, requestsPerSecond: 16 };
+  const slower = startWebhookApplier({ ...app, config: { ...app.config, api } });
+  await until(async () => (await waiting(world)).length === 0);
+  await slower.close();
+  expect(Math.max(...atMs) - Math.min(...atMs)).toBeGreaterThan(750);
 });
