@@ -217,8 +217,8 @@ function compact<T extends object>(body: T): T {
   return filled as T;
 }
 
-/** The service may take two orders of the shop for one. The later order is not sent (promise 2). */
+/** The service may take two orders of the shop for one. The later order is not sent, whatever becomes of the other. */
 export const alikeFault = (other: string) =>
   `the service may hold this code and ${JSON.stringify(other)} for one: nothing of this order is sent. ` +
-  'Let orders.sql give one of them a code that differs in more than case, spaces, accents, dashes or leading zeros, ' +
-  'or, if the shop has no order of the other code, give this order a code that the service keeps as it is';
+  'Let orders.sql give this order a code that the service keeps as it is, and that differs from the other code in more ' +
+  'than case, spaces, accents, dashes or leading zeros';
