@@ -46,7 +46,9 @@ function leftRuns({ leftRuns, systems }: StatusReport): Issue[] {
     const what =
       `${run.job} (begun ${utc(run.startedAt).slice(0, 16)} UTC) has not ended and no process ` +
       `carries it out${steps}. ${mayDo(run)}${differing.join('')}`;
-    const hint = `review-sync worker continues it, or its log says why not; review-sync runs end ${run.id} ends it`;
+    const hint =
+      'review-sync worker continues it; if a worker runs, its log and review-sync doctor say why it does not; ' +
+      `review-sync runs end ${run.id} ends it`;
     return note(`left run ${run.id}`, what, hint);
   });
 }

@@ -50,7 +50,7 @@ test('what a stopped worker left is named, and left alone until a person ends it
     'status',
     /sync-orders \(begun .*\) has not ended and no process carries it out, 1 step waits\./,
     'It may send contact of orders younger than 30 days and deletes no order',
-    'review-sync runs end due ends it',
+    'if a worker runs, its log and review-sync doctor say why it does not; review-sync runs end due ends it',
   );
   await world.says('runs', /due .* nobody/);
   await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute', allow_removals = true`);
