@@ -74,6 +74,8 @@ export async function postAlert(url: string, text: string): Promise<void> {
     // A redirect could send the message anywhere.
     redirect: 'error',
     signal: AbortSignal.timeout(postTimeoutMs),
+  }).catch((cause: unknown) => {
+    throw new Error('ALERT_WEBHOOK_URL did not take the message', { cause });
   });
   await response.body?.cancel();
   if (!response.ok) throw new Error(`ALERT_WEBHOOK_URL responded with ${response.status}, expected 2xx`);
