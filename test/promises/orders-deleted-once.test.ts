@@ -16,7 +16,8 @@ test.for<[string, Fate | 'held']>([
   await world.shop('update o set deleted_at = now(), updated_at = now(); delete from l');
   const said = '1 of them are deleted in the shop and WOULD BE DELETED at the service';
   await world.says('sync orders --dry-run', said);
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'incomplete', counts: { orders_failed: 1 } });
+  const counts = { orders_failed: 1, orders_deleted_kept: 0 };
+  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'incomplete', counts });
   const service = `select o.user_email, o.user_phone, count(s.id)::integer as lines from reference_service.orders o
     left join reference_service.sub_orders s on s.order_id = o.id group by o.id`;
   expect(await world.atService(service)).toEqual([{ user_email: null, user_phone: null, lines: 1 }]);
