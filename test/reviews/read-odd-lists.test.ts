@@ -366,6 +366,23 @@ test.each([
   expect((await idsRead(service)).gaps).toMatchObject([{ kind }]);
 });
 
+test('page 29 is not taken for one behind the end if hidden reviews make it shorter than page 1', async () => {
+  const reviews = spread(3300, span.start * 1000, span.end - span.start);
+  // A look at the days behind page 1 finds only the first review there, which is hidden, too.
+  const hidden = reviews.filter((_, index) => index % 9 === 4 || index === 100 || index === 2850);
+  const { page } = hiding(listed(reviews, { lastPage: 'real' }), hidden);
+  // The service reverses each page instead of the list.
+  const service: Service = {
+    async page({ date_order_desc: desc, ...params }, number) {
+      const shown = await page(params, number);
+      const items = desc ? shown.items.toReversed() : shown.items;
+      return { ...shown, items, rawBody: Buffer.from(JSON.stringify(items)) };
+    },
+  };
+  const shown = reviews.filter((review) => !hidden.includes(review));
+  await readsAll(service, shown);
+});
+
 test('a page that fails is no end of a list that ignores descending order and names a last page too small', async () => {
   const reviews = spread(1250, span.start * 1000, span.end - span.start);
   const tooSmall = naming((last) => Math.max(1, last - 1))(listed(reviews, { lastPage: 'real' }), reviews, {});

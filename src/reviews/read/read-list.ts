@@ -208,9 +208,16 @@ type Top = { kind: 'top'; number: number; page: ListPage; isNamed: boolean; isLa
 /**
  * What is known of a list over several readings. `pageSize`: records to ask for on a page. `shown`: records of all
  * readings since the list became shorter. `count`: its records in the last reading. `isFirst`: whether the list is read
- * for the first time.
+ * for the first time. `named`: a short page that the service named as the last. It may repeat a page of the list, or
+ * be a page far behind the first: the list is not whole without its records.
  */
-type List = { pageSize: number; shown: Set<string>; count: number; isFirst: boolean };
+type List = {
+  pageSize: number;
+  shown: Set<string>;
+  count: number;
+  isFirst: boolean;
+  named?: ListPage | undefined;
+};
 
 /**
  * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading; `none`: the
@@ -228,10 +235,11 @@ const upwards: Unproven = { kind: 'unproven', guess: 'none' };
 async function findTop(
   reader: Reader,
   query: PageQuery,
-  { pageSize }: List,
+  list: List,
   guess: Unproven['guess'],
 ): Promise<Top | ListEnd | Unproven> {
   const { lastCertain } = reader;
+  const { pageSize } = list;
   let number = guess === 'none' ? 1 : Math.max(1, Math.min(lastCertain, guess));
   let first: ListPage | undefined;
   for (let look = 1; look <= topLooksAtMost; look += 1) {
@@ -254,6 +262,7 @@ async function findTop(
       if (!shown) return upwards;
       if (last === number) return { kind: 'top', number, page: shown, isNamed: true };
       const isBehind = first && (isSame(shown, first) || recordsOn(shown) < recordsOn(first));
+      if (isBehind) list.named = shown;
       return isBehind || shown.ids.length === 0 ? upwards : { kind: 'too-long', page: shown, pages: last ?? 1 };
     }
     number = greatest;
@@ -276,7 +285,7 @@ async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top):
   if (repeatsPage(pages)) return upwards;
 
   const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
-  const isEndShown = top.isLast || (await readOn(reader, query, pageSize, pages));
+  const isEndShown = top.isLast || (await readOn(reader, query, list, pages));
   const shownSize = fullSizeOf(pages);
   if (shownSize >= fewRecords && shownSize <= pageSize / 2) {
     // The service shows smaller pages, and may leave out records between two. From now on, ask for the shown size.
@@ -330,7 +339,7 @@ async function countAgain(
 async function readOn(
   reader: Reader,
   query: PageQuery,
-  pageSize: number,
+  { pageSize, named }: List,
   pages: ListPage[],
 ): Promise<boolean | ListEnd> {
   const ids = new Set(idsOf(pages));
@@ -342,7 +351,7 @@ async function readOn(
   const until = Math.min(reader.span.end, reader.readUntil());
   const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
   // If all records are in the second behind the span, they still show whether the pages reach that far.
-  const awaited = atEnd.length > 0 ? atEnd : other.ids;
+  const awaited = [...(atEnd.length > 0 ? atEnd : other.ids), ...(named?.ids ?? [])];
   // A record of an earlier reading has landed, whatever page it is on now.
   const lacks = () => awaited.some((id) => !reader.hasSeen(id));
   let landing: Promise<unknown> | undefined;
