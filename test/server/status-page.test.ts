@@ -10,7 +10,10 @@ const token = 'the-token:of-the-page';
 const environment = { STATUS_TOKEN: token, WEBHOOK_SECRET: 'a-secret-part-of-the-path' };
 const asUser = (password: string) => ({ authorization: `Basic ${btoa(`anybody:${password}`)}` });
 
-/** One window of reviews is not read, and one second is a gap. Dead letters name a customer. Orders were synced on 14 of 15 days. */
+/**
+ * One window of reviews is not read, and one second is a gap. Dead letters name a customer. Orders were synced on 14 of
+ * 15 days.
+ */
 async function openTroubled(): Promise<Serving> {
   const serving = await openServe(environment);
   const { world } = serving;
