@@ -358,6 +358,17 @@ const excludingEnds: Twist['change'] = (answer, call) => {
   answer.body = all.filter((review) => start < moment(review) && moment(review) < end);
 };
 
+/** The list of a single second is empty for the first time. */
+function emptyOnce(): Twist['change'] {
+  let isFirst = true;
+  return (answer, call) => {
+    const [start = 0, end = 0] = ['start', 'end'].map((name) => Date.parse(call.query.get(`${name}_datetime`) ?? ''));
+    if (!isList(call) || end - start > 1000 || !isFirst) return;
+    isFirst = false;
+    answer.body = [];
+  };
+}
+
 test('an odd overview stops no run of reviews; lists without their first second do', async ({ hourly }) => {
   const { world, twist, cli } = await hourly(60, 6);
   // A review at the boundary of two windows would be in neither list.
@@ -365,12 +376,12 @@ test('an odd overview stops no run of reviews; lists without their first second 
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete' });
   expect(await held(world)).toBe(0);
   const absurd = naming('0001-01-01T00:00:00.000+09:00', '9999-12-31T23:59:59.999-12:00');
-  for (const [at, overview] of [naming(null, null), failing(404), failing(500), absurd].entries()) {
+  for (const [at, overview] of [naming(null, null), emptyOnce(), failing(404), failing(500), absurd].entries()) {
     await world.warehouse('truncate warehouse.review_overview, sync.export_windows');
     twist.change = overview;
     expect([at, await world.run('sync-reviews')]).toMatchObject([at, { outcome: 'done' }]);
     expect(await held(world)).toBe(60);
-    if (at < 2) continue;
+    if (at < 3) continue;
     await world.warehouse('delete from warehouse.reviews where id = 37');
     const days = ['--from', ago(30).slice(0, 10), '--to', ago(-1).slice(0, 10)];
     const [stdout, stderr] = [expect.stringContaining('missing'), expect.not.stringContaining('out of')];
