@@ -10,14 +10,15 @@ const sayAgainMs = 60_000;
 /** An outage ends if no work fails for this many milliseconds: on a read-only server, some loops still succeed. */
 const quietMs = 10_000;
 
-/** The variables with the addresses of systems. */
-const addresses: Readonly<Record<string, string>> = {
+/** The variable with the address of each system. */
+export const addresses = {
   warehouse: 'WAREHOUSE_DATABASE_URL',
   queue: 'QUEUE_URL (without it WAREHOUSE_DATABASE_URL)',
-};
+  'folder of the brands': 'BRANDS_DIR',
+} as const;
 
-/** Logs an outage at its start, once a minute, and at its end. @param system an operator's name for it: `warehouse`. */
-export function openOutage(log: Logger, system: string) {
+/** Logs an outage at its start, once a minute, and at its end. */
+export function openOutage(log: Logger, system: keyof typeof addresses) {
   let sinceMs: number | undefined;
   let saidMs = 0;
   let failedMs = 0;

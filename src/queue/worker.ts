@@ -1,7 +1,7 @@
 import { DelayedError, type Job, WaitingChildrenError, WaitingError } from 'bullmq';
 import { describeError, describeWithHint } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { Outage } from '../base/outage.ts';
+import { addresses, type Outage } from '../base/outage.ts';
 import { patchWorker } from './bullmq-patch.ts';
 import type { QueueClasses } from './connection.ts';
 import type { BullQueue, Queues } from './index.ts';
@@ -173,7 +173,7 @@ async function leave(scheduled: BullQueue, job: QueueJob, token: string): Promis
 }
 
 export const queueProblem = (error: unknown) =>
-  `the queue cannot be used; trying again: ${describeWithHint(error, 'QUEUE_URL')}`;
+  `the queue cannot be used; trying again: ${describeWithHint(error, addresses.queue)}`;
 
 async function returnWhenAborted<T>(job: Job, token: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {

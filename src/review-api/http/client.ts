@@ -4,7 +4,7 @@ import { sleep, withTimeout } from '../../base/timeout.ts';
 import { AuthenticationError, type ReviewApiError } from '../review-api-errors.ts';
 import { type Call, type HttpResponse, type Send, tokenPath } from './call.ts';
 import { readToken } from './decode.ts';
-import { type ReviewApiOptions, type ReviewApiStats, settingsOf, type Wait } from './options.ts';
+import { type ReviewApiOptions, type ReviewApiStats, settingsOf } from './options.ts';
 import { type Outcome, outcomeOf } from './outcome.ts';
 import * as policy from './retry-policy.ts';
 import { openSend } from './send.ts';
@@ -51,10 +51,9 @@ function newClient(options: ReviewApiOptions) {
   const stopped = AbortSignal.any([signal, closing.signal]);
   setMaxListeners(0, signal, stopped);
   const onWait = (forMs: number, reason: string, level: 'debug' | 'info' | 'warn' = 'warn') => {
-    const wait: Wait = { untilMs: now() + forMs, reason };
-    log?.[level]({ until: new Date(wait.untilMs) }, reason);
-    settings.onWait?.(wait);
-    return wait;
+    const untilMs = now() + forMs;
+    log?.[level]({ until: new Date(untilMs) }, reason);
+    settings.onWait?.({ untilMs, reason });
   };
   // The call is repeatable: a second token does no harm (docs/interface.md, "Authentication", 1).
   const params = { grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret };
@@ -111,7 +110,7 @@ const refusalMs = 10_000;
 /** If this many fresh tokens in a row are refused at first use, the service refuses the credentials. */
 const freshTokens = 3;
 
-/** A request without a response for this many milliseconds is reported: `timeoutMs` is a minute. */
+/** A request without a response for this many milliseconds is reported, as a wait until its time limit of a minute. */
 const silentMs = 15_000;
 
 /** Shows whether the service refuses a token, or asks to wait, for one request or for all. */
@@ -263,8 +262,12 @@ async function attempt<T>(
   const { session, stats, log, now } = client;
   const isFirstUse = token?.isOurs && token.uses === 0;
   if (token) token.uses += 1;
-  const silence = watchSilence(client, call);
-  const { reply, durationMs } = await client.http.send(call, token?.value).finally(silence.end);
+  const { method, path } = call;
+  const silence = setTimeout(() => {
+    const reason = `${method} ${path} has no response after ${silentMs / 1000} s`;
+    client.onWait(client.timeoutMs - silentMs, reason, onceAMinute(client, 'info'));
+  }, silentMs);
+  const { reply, durationMs } = await client.http.send(call, token?.value).finally(() => clearTimeout(silence));
   stats.requests += 1;
   const response = reply.kind === 'response' ? reply : undefined;
   if (free && response && response.status < 300 && !response.isStored) {
@@ -278,7 +281,6 @@ async function attempt<T>(
   if (token && outcome.kind === 'token-refused') token.uses -= 1;
   else if (token && response) client.uselessTokens = 0;
   stats.oldestMs = Math.max(stats.oldestMs, response?.ageMs ?? 0);
-  const { method, path } = call;
   if (outcome.kind === 'success' && outcome.warning !== undefined && !client.hasWarned) {
     client.hasWarned = true;
     log?.warn({ method, path, text: outcome.warning }, 'the review service writes text beside its JSON');
@@ -288,21 +290,6 @@ async function attempt<T>(
   client.onRequestEnd?.(facts);
   const isStored = call.method === 'GET' && response?.isStored === true;
   return { outcome, isStored, durationMs, token, isFirstUse };
-}
-
-/** Reports a request without a response as a wait, until its time limit or its response. */
-function watchSilence(client: Client, { method, path }: Call) {
-  let wait: Wait | undefined;
-  const timer = setTimeout(() => {
-    const reason = `${method} ${path} has no response yet`;
-    wait = client.onWait(client.timeoutMs - silentMs, reason, onceAMinute(client, 'info'));
-  }, silentMs);
-  return {
-    end(): void {
-      clearTimeout(timer);
-      if (wait) wait.untilMs = client.now();
-    },
-  };
 }
 
 /** Waits before the next attempt of the call, without a slot. @throws the error of the call if no attempt follows. */

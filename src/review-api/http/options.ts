@@ -6,7 +6,7 @@ type LogFunction = (fields: object, message: string) => void;
 /** A pino logger. Gets requests (`debug`), retries (one a minute as `info` or `warn`, else `debug`), holds (`warn`). */
 export type ClientLog = { debug: LogFunction; info: LogFunction; warn: LogFunction };
 
-/** A wait for the service. `untilMs` is milliseconds since 1970. If the wait ends before, it is set to that moment. */
+/** A wait for the service. `untilMs` is milliseconds since 1970. */
 export type Wait = { untilMs: number; reason: string };
 
 /** One request that ended. `status` is undefined if there was no response. `durationMs` excludes waits. */

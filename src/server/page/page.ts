@@ -41,8 +41,9 @@ function runsInProgress(runs: readonly RunInProgress[], now: Date): Html {
 }
 
 /**
- * A table with long texts. @param first the columns that a phone shows without scrolling. The last of them has the texts,
- * which break into lines. An outcome is coloured.
+ * A table with long texts. An outcome is coloured.
+ *
+ * @param first the columns that a phone shows without scrolling. The last of them has the texts, which break into lines.
  */
 function phoneTable({ title, head, rows }: StatusTable, first: readonly string[]): Html {
   const columns = [...first, ...head.filter((name) => !first.includes(name))];

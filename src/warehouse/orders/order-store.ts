@@ -132,7 +132,7 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
 
     /**
      * Gives the lease back without a record. `isBrokenOff`: nobody knows what the service has, so the order is due.
-     * Otherwise nothing was sent: a known order is as due as before, and a new order is forgotten.
+     * Otherwise no line was saved or sent: a known order is as due as before, and a new order is forgotten.
      */
     async release({ orderCode, token, isNew }: LeasedOrder, { isBrokenOff }: { isBrokenOff: boolean }): Promise<void> {
       const isOurs = sql`order_code = ${orderCode} and lease_owner = ${token}`;
