@@ -1,4 +1,5 @@
 import { describeError, hintOf } from '../base/errors.ts';
+import { addresses } from '../base/hints.ts';
 import { isRedis } from '../queue/connection.ts';
 import type { Queues, RunProgress } from '../queue/index.ts';
 import { nextRun } from '../queue/next-run.ts';
@@ -128,7 +129,7 @@ async function readQueue(queues: Queues | Error | undefined, url: string, open: 
     const steps = [...progress.values()].reduce((sum, one) => sum + (stepsLeft(one) ?? 0), 0);
     return { queue: { kind, steps }, scheduled: await plannedRuns(queues), progress };
   } catch (error) {
-    const hint = hintOf(error, 'QUEUE_URL') ?? 'start its server';
+    const hint = hintOf(error, addresses.queue) ?? 'start its server';
     return { queue: { kind, error: describeError(error), hint }, ...nothing };
   }
 }

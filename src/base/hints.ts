@@ -87,6 +87,14 @@ const known: readonly [pattern: RegExp, what: string | undefined, hint: string][
   ],
 ];
 
+/** The variable with the address of each system. */
+export const addresses = {
+  shop: 'SHOP_DATABASE_URL',
+  warehouse: 'WAREHOUSE_DATABASE_URL',
+  queue: 'QUEUE_URL (without it WAREHOUSE_DATABASE_URL)',
+  'folder of the brands': 'BRANDS_DIR',
+} as const;
+
 /** What is wrong (undefined if the message is plain) and the next step, from the error or its first known cause. */
 export function explainError(error: unknown, { causes = true, address = 'its address' } = {}) {
   const seen = new Set<unknown>();

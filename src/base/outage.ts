@@ -1,4 +1,5 @@
 import { describeWithHint } from './errors.ts';
+import { addresses } from './hints.ts';
 import type { Logger } from './log.ts';
 
 /** An outage of one system. Many loops of a process notice it at the same time. */
@@ -9,13 +10,6 @@ const sayAgainMs = 60_000;
 
 /** An outage ends if no work fails for this many milliseconds: on a read-only server, some loops still succeed. */
 const quietMs = 10_000;
-
-/** The variable with the address of each system. */
-export const addresses = {
-  warehouse: 'WAREHOUSE_DATABASE_URL',
-  queue: 'QUEUE_URL (without it WAREHOUSE_DATABASE_URL)',
-  'folder of the brands': 'BRANDS_DIR',
-} as const;
 
 /** Logs an outage at its start, once a minute, and at its end. */
 export function openOutage(log: Logger, system: keyof typeof addresses) {

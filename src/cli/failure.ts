@@ -1,4 +1,5 @@
 import { describeError, hintOf, ReviewSyncError } from '../base/errors.ts';
+import { addresses } from '../base/hints.ts';
 
 /** A failure in the document of `--json`. */
 export type FailureJson = { code: string | null; message: string; hint: string | null };
@@ -7,11 +8,9 @@ export function failureJson(failure: unknown): FailureJson {
   const code = failure instanceof ReviewSyncError ? failure.code : null;
   // The variable with the address of the failed system. Errors of shop and queue have a code, so a driver's own error
   // comes from the warehouse.
-  const warehouse = 'WAREHOUSE_DATABASE_URL';
-  const queue = `QUEUE_URL (without it ${warehouse})`;
   const { code: of } = failure instanceof Error && failure.cause instanceof ReviewSyncError ? failure.cause : { code };
-  const addresses = { shop: 'SHOP_DATABASE_URL', warehouse, migration: warehouse, run: warehouse, queue };
-  const address = addresses[(of ?? 'warehouse') as keyof typeof addresses];
+  const ofCode = { ...addresses, migration: addresses.warehouse, run: addresses.warehouse };
+  const address = ofCode[(of ?? 'warehouse') as keyof typeof ofCode];
   return { code, message: describeError(failure), hint: hintOf(failure, address) ?? null };
 }
 

@@ -1,7 +1,8 @@
 import { DelayedError, type Job, WaitingChildrenError, WaitingError } from 'bullmq';
 import { describeError, describeWithHint } from '../base/errors.ts';
+import { addresses } from '../base/hints.ts';
 import type { Logger } from '../base/log.ts';
-import { addresses, type Outage } from '../base/outage.ts';
+import type { Outage } from '../base/outage.ts';
 import { patchWorker } from './bullmq-patch.ts';
 import type { QueueClasses } from './connection.ts';
 import type { BullQueue, Queues } from './index.ts';

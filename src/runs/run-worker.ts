@@ -1,6 +1,7 @@
 import { type App, stepsAtATime } from '../app/app.ts';
 import type { Counts } from '../base/counts.ts';
 import { describeWithHint, IncompleteError } from '../base/errors.ts';
+import { addresses } from '../base/hints.ts';
 import { withRun } from '../base/log.ts';
 import { openOutage } from '../base/outage.ts';
 import { repeat, withTimeout } from '../base/timeout.ts';
@@ -66,7 +67,7 @@ export async function startRunWorker(app: App, options: RunWorkerOptions): Promi
 
   async function look(): Promise<void> {
     const open = await options.runsToCarryOut().catch((error: unknown) => {
-      const why = describeWithHint(error, 'WAREHOUSE_DATABASE_URL');
+      const why = describeWithHint(error, addresses.warehouse);
       onRetry?.(`the warehouse cannot be used; trying again: ${why}`);
       warehouseOutage.failed(error);
     });

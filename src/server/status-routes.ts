@@ -5,6 +5,7 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { issuesOf } from '../app/alert-rules.ts';
 import { describeError, describeWithHint } from '../base/errors.ts';
+import { addresses } from '../base/hints.ts';
 import { hasToken, wrongTokenWarning } from './credentials.ts';
 import type { MeasuredApp, Served } from './measured-app.ts';
 import { script } from './page/html.ts';
@@ -78,7 +79,7 @@ async function queuesOf({ app: { queues }, reports }: MeasuredApp) {
 
 /** Shows the error of the warehouse: it has no customer data, and the reader has the token. */
 function sendUnavailable(error: Error, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const reason = `The warehouse cannot be read: ${describeWithHint(error, 'WAREHOUSE_DATABASE_URL')}`;
+  const reason = `The warehouse cannot be read: ${describeWithHint(error, addresses.warehouse)}`;
   return send(reply.status(503).header('retry-after', '15'), unavailablePage(reason));
 }
 

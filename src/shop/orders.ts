@@ -71,7 +71,8 @@ export async function readOrders(
 
 /**
  * The lines of these orders, by code. If order_lines.sql ignores case and orders.sql does not, `A1` is found for `a1`,
- * too. Such a line belongs to the order that is spelled like it. If there is none, it belongs to the order that found it.
+ * too. Such a line belongs to the order that is spelled like it. Without such an order, it belongs to the order that
+ * found it.
  */
 async function linesByOrder(
   session: ShopSession,

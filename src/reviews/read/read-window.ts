@@ -51,8 +51,8 @@ export async function readWindow(
 }
 
 /**
- * The callbacks for the spans of a window. `enter`: called once for each proven span, when all its pages have landed. `doubt`:
- * why a span that shows no reviews may have some; undefined if it has none.
+ * The callbacks for the spans of a window. `enter`: called once for each proven span, when all its pages have landed.
+ * `doubt`: why a span that shows no reviews may have some; undefined if it has none.
  */
 export type Ledger = {
   land: Land;
