@@ -48,8 +48,17 @@ function storable(json: string): string {
   );
 }
 
-/** An exponent of three digits, or 300 digits. A row of digits is tested once: a customer's text may be all digits. */
-export const mayBeEndless = (json: Buffer) => /\d[eE][+-]?\d{3}|(?<!\d)\d{300}/.test(json.toString('latin1'));
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+
+/**
+ * Whether JSON has an exponent of three digits, or maybe a row of 300 digits: such a row has digits at ten multiples of
+ * 30 one after the other. One pattern for both costs six times as much, a tenth of the processor time of an export.
+ */
+export function mayBeEndless(json: Buffer): boolean {
+  let digits = 0;
+  for (let at = 0; at < json.length && digits < 10; at += 30) digits = isDigit(json[at]) ? digits + 1 : 0;
+  return digits === 10 || /\d[eE][+-]?\d{3}/.test(json.toString('latin1'));
+}
 
 /**
  * A number of the record that JavaScript cannot hold, or undefined. Postgres would write it out: `1e131071` becomes
