@@ -19,8 +19,6 @@ export function startBackground({ app, reports }: MeasuredApp, pollMs?: number):
 
 /** Serves webhooks, status page and metrics of one App until `opened` closes. @returns the address. */
 export async function startServing(measured: MeasuredApp, opened: AsyncDisposableStack): Promise<string> {
-  const background = startBackground(measured);
-  opened.defer(() => background.close());
   const server = await startServer(servedAlone(measured), measured.app.config.port, { isPublic: true });
   opened.defer(() => server.close());
   return server.url;

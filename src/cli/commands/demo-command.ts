@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Option } from 'commander';
-import { jobs } from '../../../jobs/index.ts';
 import { syncCatalog } from '../../../jobs/sync-catalog.ts';
 import { syncOrders } from '../../../jobs/sync-orders.ts';
 import { syncReviews } from '../../../jobs/sync-reviews.ts';
@@ -10,11 +9,9 @@ import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config.ts';
 import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
-import { applySchedules, schedulesOf } from '../../queue/schedules.ts';
 import type { AnyRunJob, RunReport } from '../../runs/define-run.ts';
-import { startWorker } from '../../runs/start-worker.ts';
 import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
-import { olist, type Source, sampleShop, sampleShopOnMariadb } from '../../sandbox/demo/sources.ts';
+import { olist, type Source, sampleShop } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
 import { openMeasuredApp } from '../../server/measured-app.ts';
 import { optionOf } from '../arguments.ts';
@@ -23,8 +20,9 @@ import { startServing } from '../serve-brands.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
 import { drawRun, runAndDraw } from '../with-app.ts';
+import { workFor } from './worker-command.ts';
 
-type Options = { keep?: true; data?: string; orders: number; shop?: 'mariadb' };
+type Options = { keep?: true; data?: string; orders: number };
 
 export const traits: Traits = { hasNoBrands: true, hasServers: true };
 
@@ -32,11 +30,6 @@ export const define: Define = (commander, run) => {
   commander
     .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
     .option('--orders <n>', 'of the made-up shop, with 20 reviews for every 3', optionOf(wholeNumber(1, 999_999)), 3000)
-    .addOption(
-      new Option('--shop <database>', 'where the made-up shop is kept: in a mariadbd of this machine')
-        .choices(['mariadb'])
-        .conflicts('data'),
-    )
     // The addresses are printed while everything runs, and a document at the end of a command.
     .addOption(new Option('--keep', 'leave everything running afterwards and print the addresses').conflicts('json'))
     .action((options: Options) => run((context) => play(context, options)));
@@ -44,11 +37,14 @@ export const define: Define = (commander, run) => {
 
 async function play(context: Context, options: Options): Promise<Report | undefined> {
   const { say } = context.terminal;
-  const source = sourceOf(context, options);
+  // Reviews of the minute before a run count as not read yet (`justNow`), and the demo would report one as missing.
+  const now = new Date(Date.now() - 120_000);
+  const source = options.data === undefined ? sampleShop(now, options.orders) : olist(options.data);
   await using opened = new AsyncDisposableStack();
   say(`Starting an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
-  const { app, metrics, reports } = await openMeasuredApp(stage.config, await context.log('error'), opened);
+  const measured = await openMeasuredApp(stage.config, await context.log('error'), opened);
+  const { app } = measured;
 
   await writeReviews(context, app, stage, source);
   say('\n1. The service’s reviews land in the warehouse (this is `review-sync sync reviews`).');
@@ -72,22 +68,12 @@ async function play(context: Context, options: Options): Promise<Report | undefi
     incomplete: missing > 0 || !areEndsEqual(ends),
   };
   if (!options.keep) return report;
-  const page = await startServing({ app, metrics, reports }, opened);
+  const page = await startServing(measured, opened);
   await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhookSecret}`);
   process.stdout.write(`${[...answers.map(drawAnswer), drawEnds(ends), addresses(stage, page)].join('\n\n')}\n`);
-  const schedules = schedulesOf(jobs, stage.config);
-  const worker = await startWorker(app, jobs, schedules, { onStep: metrics.onStep });
-  opened.defer(() => worker.close());
-  await applySchedules(app.queues, schedules);
+  await workFor(measured, opened, {});
   if (!context.signal.aborted) await once(context.signal, 'abort');
   return undefined;
-}
-
-function sourceOf({ environment }: Context, { data, orders, shop }: Options): Source {
-  if (data !== undefined) return olist(data);
-  // Reviews of the minute before a run count as not read yet (`justNow`), and the demo would report one as missing.
-  const now = new Date(Date.now() - 120_000);
-  return shop === 'mariadb' ? sampleShopOnMariadb(now, orders, environment.PATH ?? '') : sampleShop(now, orders);
 }
 
 async function writeReviews(context: Context, app: App, stage: Stage, source: Source): Promise<void> {

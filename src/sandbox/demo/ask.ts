@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import mysql from 'mysql2/promise';
 import pg from 'pg';
 import { packagePath } from '../../base/package-path.ts';
 
@@ -31,8 +29,7 @@ export async function askWarehouse(url: string): Promise<Answer[]> {
  */
 export type End = { what: string; where: string; count: number; keys: string };
 
-const ends: Readonly<Record<'shop' | 'service' | 'warehouse', readonly [what: string, keys: string][]>> = {
-  shop: [],
+const ends: Readonly<Record<'service' | 'warehouse', readonly [what: string, keys: string][]>> = {
   service: [
     ['orders', 'select code as key from reference_service.orders'],
     ['sub-orders', 'select id::text as key from reference_service.sub_orders'],
@@ -45,23 +42,13 @@ const ends: Readonly<Record<'shop' | 'service' | 'warehouse', readonly [what: st
 };
 
 /** Counts orders, sub-orders and reviews at their source and at their destination. */
-export async function countEnds(urls: Record<keyof typeof ends, string>, shopOrders: string): Promise<End[]> {
+export async function countEnds(urls: Record<'shop' | keyof typeof ends, string>, shopOrders: string): Promise<End[]> {
   // An order that the shop has deleted is not pushed; not every shop's query tells of such orders.
-  if (/^(mysql|mariadb):/.test(urls.shop)) {
-    const shop = await countMysql(urls.shop, `select code from (${shopOrders}) q where q.deleted_at is null`);
-    return [shop, ...(await countPostgres({ service: urls.service, warehouse: urls.warehouse }, ends))];
-  }
   const alive = `select code as key from (${shopOrders}) q where to_jsonb(q) ->> 'deleted_at' is null`;
-  return countPostgres(urls, { ...ends, shop: [['orders', alive]] });
-}
-
-type Where = keyof typeof ends;
-
-async function countPostgres(urls: Partial<Record<Where, string>>, asked: typeof ends): Promise<End[]> {
   const counted: End[] = [];
-  for (const where of Object.keys(urls) as Where[]) {
-    await withClient(urls[where] ?? '', async (client) => {
-      for (const [what, keys] of asked[where]) {
+  for (const [where, asked] of Object.entries({ shop: [['orders', alive]] as const, ...ends })) {
+    await withClient(urls[where as keyof typeof urls], async (client) => {
+      for (const [what, keys] of asked) {
         const { rows } = await client.query<{ count: string; keys: string }>(
           `select count(*) as count, md5(coalesce(string_agg(key, ',' order by key collate "C"), '')) as keys from (${keys}) k`,
         );
@@ -70,23 +57,6 @@ async function countPostgres(urls: Partial<Record<Where, string>>, asked: typeof
     });
   }
   return counted;
-}
-
-/** The hash is that of countPostgres. */
-async function countMysql(url: string, sql: string): Promise<End> {
-  const connection = await mysql.createConnection({ uri: url });
-  try {
-    const [rows] = await connection.query<mysql.RowDataPacket[]>(sql);
-    const keys = rows.map(({ code }) => String(code)).sort();
-    return {
-      what: 'orders',
-      where: 'shop',
-      count: keys.length,
-      keys: createHash('md5').update(keys.join()).digest('hex'),
-    };
-  } finally {
-    await connection.end();
-  }
 }
 
 async function withClient<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {

@@ -1,14 +1,11 @@
 import pLimit from 'p-limit';
 import { loadOlist } from '../../../examples/olist/load.ts';
 import { olistReviews } from '../../../examples/olist/reviews.ts';
-import { UsageError } from '../../base/errors.ts';
 import { packagePath } from '../../base/package-path.ts';
 import type { ReviewApi } from '../../review-api/index.ts';
-import { findMysqlProgram, startLocalMysql } from '../local-mysql/index.ts';
 import { seedReviews } from '../reference-service/seed.ts';
 import { generateSampleShop } from '../sample-shop/generate.ts';
 import { loadSampleShop } from '../sample-shop/load.ts';
-import { loadSampleShopIntoMariadb } from '../sample-shop/load-mariadb.ts';
 import type { StageOptions } from './stage.ts';
 
 /** Where the demo's orders and reviews come from. */
@@ -23,7 +20,7 @@ const reviewsAtATime = 8;
 
 /** A made-up shop, the same every time except for its dates, and a service that holds the reviews of its products. */
 export function sampleShop(now: Date, orders: number): Source {
-  const reviews = reviewsOf(orders);
+  const reviews = Math.round((orders * 20) / 3);
   const n = (count: number) => count.toLocaleString('en');
   return {
     title: `a sample shop: ${n(orders)} orders, and a review service that holds ${n(reviews)} reviews`,
@@ -36,39 +33,6 @@ export function sampleShop(now: Date, orders: number): Source {
     },
   };
 }
-
-/**
- * The same shop in a MariaDB of this machine, which is started for it.
- *
- * @param path PATH, on which mariadbd is looked for.
- * @throws UsageError if it is missing.
- */
-export function sampleShopOnMariadb(now: Date, orders: number, path: string): Source {
-  const program = findMysqlProgram('mariadb', path);
-  if (program === undefined) {
-    throw new UsageError('There is no mariadbd on the path', {
-      hint: 'Install it (Debian: apt install mariadb-server), or leave --shop mariadb out.',
-    });
-  }
-  const { title, timeZone } = sampleShop(now, orders);
-  return {
-    title: `${title}. The shop is in a MariaDB (${program})`,
-    sqlDir: packagePath('sql', 'demo', 'mariadb'),
-    timeZone,
-    async openShop(opened) {
-      const server = await startLocalMysql('mariadb', program, timeZone);
-      opened.defer(() => server.close());
-      return `${server.url}/shop`;
-    },
-    async fill(shopUrl, serviceDatabaseUrl) {
-      const shop = generateSampleShop({ seed, now, orders, reviews: reviewsOf(orders) });
-      await loadSampleShopIntoMariadb(shopUrl, shop);
-      await seedReviews(serviceDatabaseUrl, shop.reviews);
-    },
-  };
-}
-
-const reviewsOf = (orders: number) => Math.round((orders * 20) / 3);
 
 /** The orders and reviews of a real marketplace; its reviews are written through the service's interface. */
 export function olist(folder: string): Source {

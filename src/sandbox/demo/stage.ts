@@ -8,10 +8,7 @@ import { migrateWarehouse } from '../../warehouse/migrate.ts';
 import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-postgres/index.ts';
 import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
 
-/**
- * All that is needed to try review-sync: one Postgres with three databases, or with two if the shop is elsewhere, and a
- * review service.
- */
+/** All that is needed to try review-sync: one Postgres with three databases, and a review service. */
 export type Stage = {
   database: EmbeddedDatabase;
   service: ReferenceService;
@@ -22,8 +19,6 @@ export type Stage = {
 export type StageOptions = {
   sqlDir: string;
   timeZone: string;
-  /** Gives the address of the shop's database, if it is not in the embedded Postgres. */
-  openShop?(opened: AsyncDisposableStack): Promise<string>;
   /** Fills the shop and the service before the service starts. */
   fill(shopUrl: string, serviceDatabaseUrl: string): Promise<void>;
 };
@@ -33,7 +28,7 @@ export async function setStage(opened: AsyncDisposableStack, options: StageOptio
   const database = await startEmbeddedDatabase();
   opened.defer(() => database.close());
   const [shop, serviceDatabase, warehouse] = [
-    await (options.openShop?.(opened) ?? database.createDatabase('shop')),
+    await database.createDatabase('shop'),
     await database.createDatabase('reference_service'),
     await database.createDatabase('warehouse'),
   ];
