@@ -1,30 +1,21 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
+/** A text, a comma, or the beginning or end of an array or object. */
+const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},]/gs;
 
 /** The records of a valid JSON array, each with its original bytes: printed again, numbers would lose digits. */
 export function splitRecords(body: Buffer): Buffer[] {
   const records: Buffer[] = [];
   let depth = 0;
-  let from = body.indexOf(openBracket) + 1;
-  for (let at = from - 1; at < body.length; at += 1) {
-    const byte = body[at];
-    if (byte === quote) {
-      for (at += 1; body[at] !== quote; at += 1) if (body[at] === backslash) at += 1;
-    } else if (byte === openBracket || byte === openBrace) depth += 1;
-    else if (byte === closeBracket || byte === closeBrace) depth -= 1;
-    if ((byte === comma && depth === 1) || (byte === closeBracket && depth === 0)) {
-      const record = body.subarray(from, at);
-      if (record.some((one) => one > 0x20)) records.push(record);
-      from = at + 1;
-    }
+  let from = 0;
+  // One character for each byte, so that indexes count bytes.
+  for (const { 0: found, index } of body.toString('latin1').matchAll(token)) {
+    depth += Number('[{'.includes(found)) - Number(']}'.includes(found));
+    const isNext = depth === 1 && found === ',';
+    const record = body.subarray(from, index);
+    if ((isNext || depth === 0) && record.some((byte) => byte > 0x20)) records.push(record);
+    if (isNext || (depth === 1 && found === '[')) from = index + 1;
   }
   return records;
 }
