@@ -8,7 +8,7 @@ import {
   type UserGrade as TheirGrade,
 } from '../../review-api/index.ts';
 import type { CatalogRow } from '../../shop/catalog.ts';
-import { type Category, type RawRow, type Read, readCategory, readUserGrade, type UserGrade } from '../../shop/rows.ts';
+import { type RawRow, type Read, readCategory, readUserGrade, type UserGrade } from '../../shop/rows.ts';
 import {
   failingKeys,
   type NewDeadLetter,
@@ -31,8 +31,9 @@ import { openBreaker, openRequests } from '../requests.ts';
 
 /**
  * Brings the service's categories in line with the shop's (docs/interface.md, "Categories"): upserts what is new or
- * changed, parents first. If the parent of a category is not at the service and cannot be synced, the category becomes
- * a dead letter. If the shop no longer gives a category a parent, the parent at the service is cleared.
+ * changed, parents first. If the parent of a category is not at the service and cannot be synced, or if parents form a
+ * cycle, the category becomes a dead letter. If the shop no longer gives a category a parent, the parent at the service
+ * is cleared.
  *
  * A category that the shop deletes stays at the service. If the service deleted a category, it is created again once
  * the shop changes it.
@@ -40,41 +41,31 @@ import { openBreaker, openRequests } from '../requests.ts';
 export async function syncCategories(deps: OrderDeps): Promise<Counts> {
   const { categories } = deps.api;
   const catalog = await openCatalog(deps, 'category', readCategory, ['parent_code', 'parentCode']);
-  for (const category of parentsFirst(catalog.byCode, catalog.fail)) {
-    const { code, name, parentCode, status } = category;
-    if (parentCode !== undefined && !catalog.links.has(parentCode)) {
-      const what = catalog.hasFailed(parentCode) ? 'could not be synced' : 'is not among the categories';
-      catalog.fail(category, `its parent ${parentCode} ${what}`);
-      continue;
+  const waiting = new Map(catalog.byCode);
+  for (let before = 0; before !== waiting.size; ) {
+    before = waiting.size;
+    for (const category of waiting.values()) {
+      const { code, name, parentCode, status } = category;
+      if (parentCode !== undefined && (waiting.has(parentCode) || !catalog.links.has(parentCode))) continue;
+      waiting.delete(code);
+      if (catalog.isUnchanged(category)) continue;
+      await catalog.push(category, async (options) => {
+        const shown = await categories.upsert({ code, name, parent_category_code: parentCode, status }, options);
+        const other = isSameCode(shown.code, code) ? catalog.otherCodeOf(shown.id, code) : shown.code;
+        if (other !== undefined) return `the service holds this code and ${JSON.stringify(other)} for one`;
+        if (catalog.isCleared(category) && shown.parent_category_id)
+          await categories.update(shown.id, { parent_category_id: null }, options);
+        return shown;
+      });
     }
-    if (catalog.isUnchanged(category)) continue;
-    await catalog.push(category, async (options) => {
-      const shown = await categories.upsert({ code, name, parent_category_code: parentCode, status }, options);
-      const other = isSameCode(shown.code, code) ? catalog.otherCodeOf(shown.id, code) : shown.code;
-      if (other !== undefined) return `the service holds this code and ${JSON.stringify(other)} for one`;
-      if (catalog.isCleared(category) && shown.parent_category_id)
-        await categories.update(shown.id, { parent_category_id: null }, options);
-      return shown;
-    });
+  }
+  for (const category of waiting.values()) {
+    const { parentCode = '' } = category;
+    const isThere = catalog.codes.has(parentCode);
+    const what = isThere ? 'could not be synced, or is its descendant' : 'is not among the categories';
+    catalog.fail(category, `its parent ${parentCode} ${what}`);
   }
   return catalog.end();
-}
-
-/** Sorts the categories by their number of ancestors, so parents come first. Categories in a cycle fail. */
-function parentsFirst(byCode: ReadonlyMap<string, Category>, fail: (category: Category, reason: string) => void) {
-  const depths = new Map<Category, number>();
-  for (const category of byCode.values()) {
-    const above = new Set<string>();
-    let at = category.parentCode;
-    while (at !== undefined && byCode.has(at) && !above.has(at)) {
-      above.add(at);
-      at = byCode.get(at)?.parentCode;
-    }
-    const { code } = category;
-    if (above.has(code)) fail(category, `its parents form a cycle: ${[code, ...above].join(' → ')}`);
-    else depths.set(category, above.size);
-  }
-  return [...depths].sort(([, a], [, b]) => a - b).map(([category]) => category);
 }
 
 /**
@@ -171,7 +162,6 @@ async function openCatalog<T extends { code: string }>(
     fail,
     isCleared,
     isUnchanged: (record: T) => links.get(record.code)?.fingerprint === hashOf(record),
-    hasFailed: (code: string) => deadLetters.some(({ key }) => key === code),
     /** Another code of the shop that is linked to the record with this id. */
     otherCodeOf: (id: number, code: string) =>
       [...links.values()].find((one) => one.id === id && one.code !== code && byCode.has(one.code))?.code,
