@@ -12,6 +12,12 @@ import { noSchedules, openWorld, postWebhook, type World, type WorldOptions } fr
 
 type Brands = Awaited<ReturnType<typeof openBrands>>;
 
+const client = { REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' };
+/** The file of a brand. */
+const fileOf = (variables: Record<string, string>) =>
+  Object.entries({ ...client, ...variables }).map(([variable, value]) => `${variable}=${value}\n`);
+const own = { mode: 0o600 };
+
 /** Brands with a shop and a service each, and one warehouse for all of them, which `migrate` has not seen yet. */
 async function openBrands(given: Record<string, WorldOptions>) {
   await using opened = new AsyncDisposableStack();
@@ -28,12 +34,9 @@ async function openBrands(given: Record<string, WorldOptions>) {
   const worlds: Record<string, World> = {};
   /** Writes the file of a brand, with these variables over its usual ones. */
   const write = async (name: string, variables: Record<string, string> = {}) => {
-    const { shopUrl, serviceUrl } = worlds[name] ?? {};
-    const client = { REVIEW_API_CLIENT_ID: 'demo', REVIEW_API_CLIENT_SECRET: 'demo' };
-    const usual = { SHOP_DATABASE_URL: shopUrl, REVIEW_API_BASE_URL: serviceUrl, ...client };
-    const all = { ...usual, ...given[name]?.environment, ...variables };
-    const lines = Object.entries(all).map(([variable, value]) => `${variable}=${value}\n`);
-    await writeFile(join(folder, `${name}.env`), lines.join(''), { mode: 0o600 });
+    const { shopUrl = '', serviceUrl = '' } = worlds[name] ?? {};
+    const usual = { SHOP_DATABASE_URL: shopUrl, REVIEW_API_BASE_URL: serviceUrl };
+    await writeFile(join(folder, `${name}.env`), fileOf({ ...usual, ...given[name]?.environment, ...variables }), own);
   };
   for (const [name, options] of Object.entries(given)) {
     worlds[name] = opened.use(await openWorld(options));
@@ -59,17 +62,10 @@ async function openBrands(given: Record<string, WorldOptions>) {
 const documentOf = ({ stdout }: CliEnd) =>
   (JSON.parse(stdout) as { brands: Record<string, { error?: { message: string }; outcome?: string }> }).brands;
 
-type PlanNode = { 'Actual Loops': number; Schema?: string; Plans?: PlanNode[] };
-
-const nodesOf = (node: PlanNode | undefined): PlanNode[] =>
-  node ? [node, ...(node.Plans ?? []).flatMap(nodesOf)] : [];
-
 /** The command ends with status 2, and says this. */
 async function refuses(brands: Brands, command: string, text: string): Promise<void> {
-  expect([command, await brands.cli(command)]).toMatchObject([
-    command,
-    { status: 2, stderr: expect.stringContaining(text) },
-  ]);
+  const stderr = expect.stringContaining(text);
+  expect([command, await brands.cli(command)]).toMatchObject([command, { status: 2, stderr }]);
 }
 
 /** Locks tables of the warehouse; closing ends that. */
@@ -152,11 +148,10 @@ test('one worker runs all brands, whichever is dead, new or gone', async () => {
 
 test('two brands with equal numbers and ids end exact, with forget in one', async () => {
   for (const name of ['nord', 'sued']) await expectExact(both, name);
-  const [customer] = await both.warehouse<{ code: string }>(
-    `select user_code as code from warehouse_nord.reviews where user_code is not null and order_code is not null limit 1`,
-  );
-  const code = customer?.code ?? '';
-  expect(await both.cli('forget', 'user', code, '--apply', '--brand', 'nord')).toMatchObject({ status: 0 });
+  const customers =
+    'select user_code from warehouse_nord.reviews where user_code is not null and order_code is not null';
+  const code = String(valuesOf(await both.warehouse(customers))[0]);
+  expect(await both.cli('forget user', code, '--apply', '--brand', 'nord')).toMatchObject({ status: 0 });
   const named = (name: string) => both.warehouse(`select from warehouse_${name}.reviews where user_code = $1`, [code]);
   expect(await named('nord')).toEqual([]);
   expect(await named('sued')).not.toEqual([]);
@@ -164,9 +159,8 @@ test('two brands with equal numbers and ids end exact, with forget in one', asyn
   const again = await both.cli('sync orders --brand sued --json');
   const counts = { lines_waiting: 0, orders_waiting_for_grade: expect.any(Number) };
   expect(JSON.parse(again.stdout)).toEqual({ outcome: 'done', counts });
-  for (const name of ['nord', 'sued']) {
-    expect(await both.cli('verify', 'orders', '--brand', name)).toMatchObject({ status: 0 });
-  }
+  for (const name of ['nord', 'sued'])
+    expect(await both.cli(`verify orders --brand ${name}`)).toMatchObject({ status: 0 });
 });
 
 test('a broken query of one brand changes nothing for the other; a brand is asked for', async () => {
@@ -193,8 +187,7 @@ test('a broken query of one brand changes nothing for the other; a brand is aske
     await refuses(both, command, 'add --brand and one of nord, sued');
   await refuses(both, 'status --brand d', 'expected one of: nord, sued');
   const misplaced = await runCli(['status'], { ...both.environment, REVIEW_API_CLIENT_ID: 'demo' });
-  const stderr = expect.stringMatching(/REVIEW_API_CLIENT_ID must not be in the environment or in \.env: expected in /);
-  expect(misplaced).toMatchObject({ status: 2, stderr });
+  expect(misplaced).toMatchObject({ status: 2, stderr: expect.stringMatching(/REVIEW_API_CLIENT_ID must not be in/) });
 });
 
 test('commands over all brands go on where one is locked, and name the session', async () => {
@@ -204,8 +197,7 @@ test('commands over all brands go on where one is locked, and name the session',
   for (const [at, end] of ends.entries()) {
     const { nord, sued } = documentOf(end);
     expect({ at, status: end.status, sued: sued?.error }).toEqual({ at, status: 1, sued: undefined });
-    const said = JSON.stringify(nord);
-    expect(said).toContain('another session holds a lock on the table');
+    expect(JSON.stringify(nord)).toContain('another session holds a lock on the table');
   }
   const [status, doctor] = ends;
   expect(status?.stderr).toMatch(/^brand nord: a transaction is open in its schemas: .*application psql of somebody/m);
@@ -242,11 +234,9 @@ test('bi shows all brands, or reads only one; a role reads one or all', async ()
   const names = valuesOf(await both.warehouse(views));
   expect(names).toContain('freshness');
   for (const name of names) {
-    const [explained] = await both.warehouse<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-      `explain (analyze, verbose, format json) select * from bi.${name} where brand = 'nord'`,
-    );
-    const read = nodesOf(explained?.['QUERY PLAN'][0]?.Plan).filter((node) => node['Actual Loops'] > 0);
-    expect({ name, read: read.filter(({ Schema = '' }) => Schema.endsWith('_sued')) }).toEqual({ name, read: [] });
+    const plan = valuesOf(await both.warehouse(`explain (analyze, verbose) select * from bi.${name} where brand = 'nord'`));
+    const read = plan.filter((line) => /Scan .*_sued\.(?!.*never executed)/.test(String(line)));
+    expect({ name, read }).toEqual({ name, read: [] });
   }
   const mayRead = (role: string) =>
     both.warehouse(
@@ -257,21 +247,17 @@ test('bi shows all brands, or reads only one; a role reads one or all', async ()
   expect(valuesOf(await mayRead('bi_reader'))).toEqual([true, true, true, false]);
   expect(valuesOf(await mayRead('bi_reader_nord'))).toEqual([false, true, false, false]);
 
-  // A field that is promoted in one brand is a column of all, null in the others. So it is if the views are made again.
+  // A field that is promoted in one brand is a column of all, null in the others, also if the views are made again.
   await both.warehouse(`update warehouse_sued.reviews set extra = '{"tier": "gold"}'`);
-  const tiers = () => both.warehouse('select distinct brand, tier from bi.reviews order by 1');
-  const expected = [
-    { brand: 'nord', tier: null },
-    { brand: 'sued', tier: 'gold' },
-  ];
+  const tiers = async () => valuesOf(await both.warehouse('select distinct tier, brand from bi.reviews order by 2'));
   const promoted = await both.cli('migrate --promote extra.tier:text --brand sued');
-  expect([promoted.status, await tiers()]).toEqual([0, expected]);
+  expect([promoted.status, await tiers()]).toEqual([0, [null, 'gold']]);
   await both.warehouse('drop view bi.reviews');
   expect(await both.cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringContaining('Up to date.') });
-  expect(await tiers()).toEqual(expected);
+  expect(await tiers()).toEqual([null, 'gold']);
   // A column has one type: it is null for a brand that has promoted the field with another one.
   expect(await both.cli('migrate --promote extra.tier:jsonb --brand nord')).toMatchObject({ status: 0 });
-  expect(await tiers()).toEqual(expected.map(({ brand }) => ({ brand, tier: null })));
+  expect(await tiers()).toEqual([null, null]);
 });
 
 test('export parquet gives each brand a folder of its own', async () => {
@@ -281,24 +267,16 @@ test('export parquet gives each brand a folder of its own', async () => {
 });
 
 test('one serve takes the webhooks of all brands, each part by its brand_id', async () => {
-  const secret = 'a-secret-part-of-the-path';
-  const token = 'a-token-of-the-page';
+  const [secret, token] = ['a-secret-part-of-the-path', 'a-token-of-the-page'];
   const held = await lock(both, 'sync_sued.settings');
   const unread = join(both.folder, 'unread.env');
   await writeFile(unread, 'WEBHOOK_BRAND_IDS=9\n');
   await chmod(unread, 0o666);
-  const serve = startHere(['serve'], {
-    ...both.environment,
-    WEBHOOK_SECRET: secret,
-    STATUS_TOKEN: token,
-    PORT: '0',
-    LOG_LEVEL: 'info',
-  });
-  const url = await addressOf(serve);
+  const its = { WEBHOOK_SECRET: secret, STATUS_TOKEN: token, PORT: '0', LOG_LEVEL: 'info' };
+  const url = await addressOf(startHere(['serve'], { ...both.environment, ...its }));
   const post = async (body: unknown) => (await postWebhook(url, secret, body)).status;
-  const summary = (brand_id: number, score: number) => {
-    return { brand_id, products: [{ id: 5, code: 'P5', reviews_count: 7, score }] };
-  };
+  const product = (score: number, id = 5) => ({ id, reviews_count: 7, score });
+  const summary = (brand_id: number, score: number) => ({ brand_id, products: [product(score)] });
   const ratings = (name: string) =>
     both.warehouse(`select product_id::integer as id, score::float8 from warehouse_${name}.product_ratings`);
   // A brand that cannot be opened stops its own part only: the service is to send the body again.
@@ -316,34 +294,24 @@ test('one serve takes the webhooks of all brands, each part by its brand_id', as
   expect(await ratings('nord')).toEqual([{ id: 5, score: 1 }]);
   expect(await ratings('sued')).toEqual([{ id: 5, score: 3 }]);
 
-  // Unknown ones do not stop the others, and come again and again.
-  await until(async () => (await post([summary(9, 9), summary(1, 4)])) === 200);
-  expect(await post([summary(9, 9), summary(9, 8), summary(1, 5)])).toBe(200);
-  expect(await ratings('nord')).toEqual([{ id: 5, score: 5 }]);
+  // Unknown ones do not stop the others, and a retry takes nothing of them until a file names the brand_id.
+  await until(async () => (await post([summary(9, 9), summary(1, 5)])) === 200);
   const letters = (name: string) =>
     both.warehouse(`select key, attempts from sync_${name}.dead_letters where resolved_at is null`);
-  expect(await letters('nord')).toEqual([{ key: 'brand_id 9', attempts: 2 }]);
-  expect(await letters('sued')).toEqual([]);
-  // A retry takes nothing of it, also where a part is wrong, until a file names the brand_id.
-  const [event, wrong] = [{ id: 8, reviews_count: 1, score: 1 }, { id: 'x' }];
-  expect(await post([{ brand_id: 9, products: [event, wrong] }])).toBe(200);
+  expect(await post([{ brand_id: 9, products: [product(1, 8), { id: 'x' }] }])).toBe(200);
   const retry = 'dead-letters retry --brand nord';
   expect(await both.cli(retry)).toMatchObject({ status: 1 });
   expect(await ratings('nord')).toEqual([{ id: 5, score: 5 }]);
-  expect(await letters('nord')).toEqual([{ key: 'brand_id 9', attempts: 3 }]);
+  expect([await letters('nord'), await letters('sued')]).toEqual([[{ key: 'brand_id 9', attempts: 2 }], []]);
   await both.write('nord', { WEBHOOK_BRAND_IDS: '1,9' });
   expect(await both.cli(retry)).toMatchObject({ stdout: expect.stringMatching(/^1 of 1 record/) });
-  expect(await ratings('nord')).toEqual([
-    { id: 5, score: 5 },
-    { id: 8, score: 1 },
-  ]);
+  expect(await ratings('nord')).toContainEqual({ id: 8, score: 1 });
   expect(await letters('nord')).toEqual([{ key: expect.stringContaining('sha256'), attempts: 1 }]);
   await both.write('nord');
 
   expect(await get('/')).toMatch(/href="\/\?brand=nord".*href="\/\?brand=sued"/s);
   expect(await get('/?brand=nord')).toContain('of the brand nord');
-  const metrics = await get('/metrics');
-  expect(metrics).toMatch(/^review_sync_dead_letters\{kind="webhook",brand="nord"\} 1$/m);
+  expect(await get('/metrics')).toMatch(/^review_sync_dead_letters\{kind="webhook",brand="nord"\} 1$/m);
 
   // A part that cannot be stored: the service is to send the whole body again.
   await both.warehouse('alter table warehouse_sued.product_ratings rename to away');
@@ -411,27 +379,28 @@ test('a warehouse becomes that of a brand, and nothing is sent again', async () 
   expect(writes()).toEqual(before);
   await expectExact(brands, 'bleibt');
   // Bodies of functions name the schemas, too.
-  await brands.warehouse(
-    `insert into sync_bleibt.dead_letters (kind, key, reason, payload) values ('order', 'x', 'r', '{"a": 1}');
-    update sync_bleibt.dead_letters set resolved_at = now() where key = 'x'`,
-  );
+  await brands.warehouse(`insert into sync_bleibt.dead_letters (kind, key, reason, payload) values ('order', 'x', 'r', '{}');
+    update sync_bleibt.dead_letters set resolved_at = now()`);
 });
 
-const fileOf = (name: string, more: Record<string, string>) => {
-  const account = {
-    REVIEW_API_BASE_URL: `http://${name}.test`,
-    REVIEW_API_CLIENT_ID: 'c',
-    REVIEW_API_CLIENT_SECRET: 's',
-  };
-  const all = { ...account, SHOP_DATABASE_URL: `postgres://u@${name}.test/shop`, ...more };
-  return Object.entries(all).map(([variable, value]) => `${variable}=${value}\n`);
-};
+/** What is read of a folder of brands with these variables each. */
+async function brandsOf(files: Record<string, Record<string, string>>, queries: Record<string, string>, all: object) {
+  const folder = await temporaryFolder();
+  for (const [name, variables] of Object.entries(files)) {
+    const usual = { REVIEW_API_BASE_URL: `http://${name}.test`, SHOP_DATABASE_URL: `postgres://u@${name}.test/shop` };
+    await writeFile(join(folder, `${name}.env`), fileOf({ ...usual, ...variables }), own);
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, 'orders.sql'), queries[name] ?? 'select');
+  }
+  return readBrands({ BRANDS_DIR: folder, WAREHOUSE_DATABASE_URL: 'postgres://u@w.test/w', ...all }) ?? [];
+}
 
 type Given = Partial<Record<'a' | 'b' | 'environment', Record<string, string>>> & { queries?: Record<string, string> };
 const account = 'The brands a and b have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID';
 const shop = { SHOP_DATABASE_URL: 'postgres://u@a.test/shop' };
 const orders = /^The brands a and b have the same SHOP_DATABASE_URL and the same orders\.sql/;
-const [age, deletes] = ['ORDER_CONTACT_MAX_AGE_DAYS', 'ORDER_DELETES'] as const;
+const [age, deletes, ids] = ['ORDER_CONTACT_MAX_AGE_DAYS', 'ORDER_DELETES', 'WEBHOOK_BRAND_IDS'] as const;
+const ofBoth = (variable: string) => ({ a: `${variable} is malformed`, b: `${variable} is malformed` });
 
 test.each<[what: string, given: Given, faults: Partial<Record<string, string | RegExp>>]>([
   ['nothing wrong', {}, {}],
@@ -443,35 +412,23 @@ test.each<[what: string, given: Given, faults: Partial<Record<string, string | R
     { b: /b\.env has QUEUE_URL, STATUS_TOKEN: expected in \.env, once for all brands/ },
   ],
   ['a wrong value', { b: { [age]: 'many' } }, { b: `${age} is malformed` }],
+  ['a right age where that of .env is wrong', { a: { [age]: '7' }, environment: { [age]: '0 days' } }, ofBoth(age)],
   [
-    'a right age where that of .env is wrong',
-    { a: { [age]: '7' }, environment: { [age]: '0 days' } },
-    { a: `${age} is malformed`, b: `${age} is malformed` },
-  ],
-  [
-    'a right word where that of .env is wrong',
+    'a right word where .env has a wrong one',
     { a: { [deletes]: 'send' }, environment: { [deletes]: 'no' } },
-    { a: `${deletes} is malformed`, b: `${deletes} is malformed` },
+    ofBoth(deletes),
   ],
   [
     'one brand id',
-    { a: { WEBHOOK_BRAND_IDS: '2' }, b: { WEBHOOK_BRAND_IDS: '1,2' } },
-    { a: 'both have 2 in WEBHOOK_BRAND_IDS', b: 'both have 2 in WEBHOOK_BRAND_IDS' },
+    { a: { [ids]: '2' }, b: { [ids]: '1,2' } },
+    { a: `both have 2 in ${ids}`, b: `both have 2 in ${ids}` },
   ],
   ['one source of orders', { b: shop }, { a: orders, b: orders }],
   ['two sources in one database', { b: shop, queries: { b: `where shop = 'b'` } }, {}],
 ])('with %s in the files of two brands, it is said which cannot be used', async (_, given, faults) => {
-  const folder = await temporaryFolder();
-  for (const name of ['a', 'b'] as const) {
-    await writeFile(join(folder, `${name}.env`), fileOf(name, given[name] ?? {}), { mode: 0o600 });
-    await mkdir(join(folder, name));
-  }
-  for (const [name, query] of Object.entries({ a: 'select', b: 'select', ...given.queries }))
-    await writeFile(join(folder, name, 'orders.sql'), query);
-  await writeFile(join(folder, 'Big-Name.env'), '');
-  const environment = { BRANDS_DIR: folder, WAREHOUSE_DATABASE_URL: 'postgres://u@w.test/w', ...given.environment };
+  const files = { 'Big-Name': {}, a: given.a ?? {}, b: given.b ?? {} };
   const expected: Partial<Record<string, string | RegExp>> = { 'Big-Name': 'has no usable name', ...faults };
-  for (const brand of readBrands(environment) ?? []) {
+  for (const brand of await brandsOf(files, given.queries ?? {}, given.environment ?? {})) {
     const fault = expected[brand.name ?? ''];
     if (fault) expect(() => configOf(brand)).toThrow(fault);
     else expect(configOf(brand)).toMatchObject({ brand: brand.name });
@@ -484,9 +441,7 @@ test.each([
   [{ [age]: '7', [deletes]: 'send' }, { [age]: '0' }, 0, 'send'],
   [{ [age]: '40' }, { [age]: '7', [deletes]: 'send' }, 7, 'send'],
   [{}, { [age]: '40' }, 40, 'off'],
-])('of %j in .env and %j in the file of a brand the stricter counts', async (all, own, days, deleted) => {
-  const folder = await temporaryFolder();
-  await writeFile(join(folder, 'a.env'), fileOf('a', own as Record<string, string>), { mode: 0o600 });
-  const [brand] = readBrands({ BRANDS_DIR: folder, WAREHOUSE_DATABASE_URL: 'postgres://u@w.test/w', ...all }) ?? [];
+])('of %j in .env and %j in the file of a brand the stricter counts', async (all, its, days, deleted) => {
+  const [brand] = await brandsOf({ a: its as Record<string, string> }, {}, all);
   expect(brand && configOf(brand)).toMatchObject({ orderContactMaxAgeDays: days, orderDeletes: deleted });
 });
