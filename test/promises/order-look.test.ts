@@ -3,6 +3,8 @@ import { valuesOf } from '../harness/database.ts';
 import { line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 import { daysAgo } from '../harness/world.ts';
 
+const contacts = 'select user_email, user_phone from reference_service.orders order by code';
+
 /** Orders A, B and C with a line each, pushed one after the other: their ids at the service are 1, 2 and 3. */
 async function pushThree(world: OrderWorld): Promise<void> {
   for (const code of ['A', 'B', 'C']) {
@@ -23,9 +25,7 @@ test('preview and explain show rows, requests and differences', async ({ world }
     /^The next run that reads this order sends:\nPOST \/v1\/orders\n\{\n {2}"code": "A",.*\nNothing was sent\.\n$/ms,
     'A@example.com',
     'The lines add up to 13 % of total_price.',
-    'total_price: the shop has 150, the service 10000 cents of KRW',
     'status: the shop has delivered, the service paid',
-    'line 2: the service has no sub-order for it',
   );
   expect(end).toMatchObject({ status: 0, stderr: '' });
 
@@ -54,25 +54,18 @@ test('preview says what the next run would really send, and what it leaves out',
   const old = await world.json('preview order OLD');
   expect(old).toMatchObject({ withheld: ['user_email', 'user_phone'], requests: [{}] });
   expect(old.requests[0].body).not.toHaveProperty('user_email');
-  const tooOld =
-    /Left out by the contact rule: user_email and user_phone\. The order is or was too old \(.*, or forget masked the order\.\n\nThe service\nThe service has no such order\./;
-  await world.says('preview order OLD', tooOld);
-  await world.place(order('WAITS', line('1', 'P404'), line('2', 'P404')));
   await world.says(
-    'preview order WAITS',
-    'Line 1 is not sent: it waits until the service is known to have product P404.',
+    'preview order OLD',
+    /Left out by the contact rule: .*\n\nThe service\nThe service has no such order\./,
   );
+  await world.place(order('WAITS', line('1', 'P404'), line('2', 'P404')));
+  await world.says('preview order WAITS', 'Line 1 is not sent: it waits until');
   await world.shop(`insert into o (code, order_device) values ('BAD', 'fridge'), ('BAD2', 'fridge');
     insert into l (order_code, line_code, product_id, product_options) values ('OLD', '1', 7, '[1]')`);
   await world.says('preview order BAD', 'would be a dead letter: order_device');
-  expect(await world.json('sync orders --dry-run')).toMatchObject({
-    orders: 7,
-    unchanged: 3,
-    toSend: 2,
-    waitingLines: 2,
-    faulty: 3,
-    faults: [{ count: 2, example: 'BAD', reason: expect.stringContaining('order_device') }, { example: 'OLD/1' }],
-  });
+  const faults = [{ count: 2, example: 'BAD', reason: expect.stringContaining('order_device') }, { example: 'OLD/1' }];
+  const counts = { orders: 7, unchanged: 3, toSend: 2, waitingLines: 2, faulty: 3, faults };
+  expect(await world.json('sync orders --dry-run')).toMatchObject(counts);
   await world.shop(`update o set deleted_at = now() where code = 'WAITS'`);
   const deleted = 'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off';
   await world.says('preview order WAITS', deleted);
@@ -92,15 +85,11 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
     'order A: differs\n  total_price: the shop has 150, the service 10000 cents of KRW',
     'order D: the service does not have it\n',
     'order E: cannot be sent: order_device',
-    '5 orders read, 2 of them cost no request; 3 orders looked at: 1 would be created, 1 would change, 0 would be sent without ' +
-      'a difference in what the service shows, 0 could not be compared, 1 cannot be sent and would become dead letters.\nNothing',
+    /5 orders read, 2 of them cost no request; 3 orders looked at: 1 would be created, 1 would change, 0 .*, 1 cannot be sent/,
   );
-  expect(status).toBe(0);
-  expect(stdout).not.toContain('@example.com');
+  expect([status, stdout]).toEqual([0, expect.not.stringContaining('@example.com')]);
   expect(await world.json(`${diff} --limit 1`)).toMatchObject({ isCut: true, orders: [{}] });
-  const cut =
-    /1 order looked at: .*\nOnly the first 1 order were looked at: there may be more \(--limit\)\.\nNothing was sent or written\.\n$/;
-  await world.says(`${diff} --limit 1`, cut);
+  await world.says(`${diff} --limit 1`, /Only the first 1 order were looked at: .*\nNothing was sent or written\.\n$/);
   // Neither --diff nor --limit alone begins a backfill.
   for (const options of ['--diff', '--limit 100'])
     expect(await world.prints('backfill orders', ...options.split(' '))).toBe(stdout);
@@ -113,7 +102,6 @@ test('the diff of a backfill shows each field, is capped, and sends nothing', as
 
 test('verify finds what differs or is missing, and repairs it without any address', async ({ world }) => {
   await pushThree(world);
-  const verify = (...more: string[]) => world.cli('verify orders', ...more);
   await world.says('verify orders', 'Shop and service agree in all that could be compared.');
   await world.atService(`update reference_service.sub_orders set status = 'lost', price = 1 where order_id = 1`);
   await world.atService(`delete from reference_service.orders where code = 'B'`);
@@ -121,14 +109,9 @@ test('verify finds what differs or is missing, and repairs it without any addres
   await world.shop(`update o set order_device = 'pc' where code = 'A'; delete from o where code = 'C'`);
   const found = await world.json('verify orders');
   expect(found).toMatchObject({ orders: 3, equal: 0, differing: 3, notCompared: 0, extra: 1, extraCodes: ['C'] });
-  expect(found.differences.map(({ code, kind }: Record<string, string>) => `${code} ${kind}`)).toEqual([
-    ...['A differs', 'B missing', 'NEW missing'],
-  ]);
-  const text = await world.says(
-    'verify orders',
-    /^order A: differs\n {2}line 1 .*: price: the shop has 10, the service .*\norder B: the service does not have it\n/ms,
-    /\n\nTo push again what is missing or differs: review-sync verify orders --repair\n$/,
-  );
+  const kinds = found.differences.map(({ code, kind }: Record<string, string>) => `${code} ${kind}`);
+  expect(kinds).toEqual(['A differs', 'B missing', 'NEW missing']);
+  const text = await world.says('verify orders', /\n\nTo push again what .*: review-sync verify orders --repair\n$/);
   expect([text.status, world.writes()]).toEqual([1, []]);
 
   await world.atService(`update reference_service.sub_orders set invoice = 'X' where order_id = 1`);
@@ -138,19 +121,15 @@ test('verify finds what differs or is missing, and repairs it without any addres
       due ??= world.warehouse('select order_code as code from sync.order_links where due_at is not null order by 1');
     return 'pass';
   });
-  const repaired = await verify('--repair', '--json');
+  const { status, stdout } = await world.cli('verify orders --repair --json');
   // If the repair broke off here, the next sync would send contact of an order that is due and was never pushed.
   expect(await due).toEqual([{ code: 'A' }, { code: 'B' }]);
-  expect(JSON.parse(repaired.stdout)).toMatchObject({ differing: 3, repair: { repaired: 3, left: 0 } });
-  expect(repaired.status).toBe(0);
-  expect(
-    await world.atService('select distinct status, price::text, invoice from reference_service.sub_orders'),
-  ).toEqual([{ status: 'paid', price: '10', invoice: null }]);
-  const emails = await world.atService('select user_email from reference_service.orders order by code');
-  expect(valuesOf(emails)).toEqual(['A@example.com', null, 'C@example.com', null]);
+  expect([status, JSON.parse(stdout)]).toMatchObject([0, { differing: 3, repair: { repaired: 3, left: 0 } }]);
+  const lines = 'select distinct status, price::text, invoice from reference_service.sub_orders';
+  expect(await world.atService(lines)).toEqual([{ status: 'paid', price: '10', invoice: null }]);
+  expect(valuesOf(await world.atService(contacts))).toEqual(['A@example.com', null, 'C@example.com', null]);
   await world.atService('update reference_service.orders set total_price = 5');
-  const all = await world.says('verify orders --repair', /\n3 orders repaired; none differs any more\.\n$/);
-  expect(all.status).toBe(0);
+  await world.says('verify orders --repair', /\n3 orders repaired; none differs any more\.\n$/);
 
   await world.shop(`update o set created_at = now() - interval '40 days' where code = 'A'`);
   await world.warehouse(`update sync.order_links set ordered_at = now() - interval '40 days' where order_code = 'A'`);
@@ -158,7 +137,7 @@ test('verify finds what differs or is missing, and repairs it without any addres
   expect(await world.json('verify orders --to', day)).toMatchObject({ orders: 1, extra: 0 });
   await world.shop(`delete from o where code = 'A'`);
   expect(await world.json('verify orders --from', day)).toMatchObject({ orders: 2, extraCodes: ['C'] });
-  expect(await verify('--from', 'monday')).toMatchObject({ status: 2 });
+  expect(await world.cli('verify orders --from monday')).toMatchObject({ status: 2 });
 });
 
 test('verify names contact that the service shows otherwise; the next sync sends it', async ({ world }) => {
@@ -175,31 +154,25 @@ test('verify names contact that the service shows otherwise; the next sync sends
     await world.shop(`update ${orders} set created_at = '2020-01-01T00:00:00Z' where code = 'OLD'`);
   await world.rememberDates();
   await world.shop(`update o set deleted_at = now() where code = 'DELETED'`);
-  for (const [email, phone, which] of [
-    ['wrong@example.com', '02-9', `not in ('DELETED', 'HIDDEN')`],
-    ['m***@example.com', '010-****-2222', `= 'MASKED'`],
-    ['SPELT@EXAMPLE.com', '01011112222', `= 'SPELT'`],
-    [null, null, `in ('DELETED', 'HIDDEN')`],
-  ]) {
-    const statement = `update reference_service.orders set user_email = $1, user_phone = $2 where code ${which}`;
-    await world.atService(statement, [email, phone]);
-  }
-  const verify = (...more: string[]) => world.cli('verify orders', ...more);
+  await world.atService(`
+    update reference_service.orders set user_email = 'wrong@example.com', user_phone = '02-9';
+    update reference_service.orders set user_email = null, user_phone = null where code in ('DELETED', 'HIDDEN');
+    update reference_service.orders set user_email = 'm***@example.com', user_phone = '010-****-2222' where code = 'MASKED';
+    update reference_service.orders set user_email = 'SPELT@EXAMPLE.com', user_phone = '01011112222' where code = 'SPELT'`);
   const found = await world.says(
     'verify orders',
     /^8 orders of the shop: 7 the same, 1 different, 0 not compared\.\n\norder A: differs\n {2}user_email: /,
     '  user_phone: the shop has a value, the service a value\n',
   );
   expect(found.status).toBe(1);
-  expect(found.stdout + (await verify('--json')).stdout).not.toMatch(/@example|1111|02-9/);
+  expect(found.stdout + (await world.prints('verify orders --json'))).not.toMatch(/@example|1111|02-9/);
 
   const left = /0 orders repaired; 1 still differs: A\. .* are sent by the next: review-sync sync orders\n$/;
-  expect(await verify('--repair')).toMatchObject({ status: 1, stdout: expect.stringMatching(left) });
-  const contacts = `select user_email, user_phone from reference_service.orders where code = 'A'`;
-  expect(await world.atService(contacts)).toEqual([{ user_email: 'wrong@example.com', user_phone: '02-9' }]);
+  expect(await world.says('verify orders --repair', left)).toMatchObject({ status: 1 });
+  expect((await world.atService(contacts))[0]).toEqual({ user_email: 'wrong@example.com', user_phone: '02-9' });
   await world.sync();
-  expect(await world.atService(contacts)).toEqual([contact('A')]);
-  expect(await verify()).toMatchObject({ status: 0 });
+  expect((await world.atService(contacts))[0]).toEqual(contact('A'));
+  expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
 });
 
 test('verify says which orders it could not compare', async ({ world }) => {
@@ -230,12 +203,9 @@ test('verify counts what stays at the service, or names the command that deletes
     select order_id, product_id, price, created_at, updated_at from reference_service.sub_orders cross join generate_series(1, 2) where order_id = 2`);
   const unmatched = { subOrders: 2, orders: 1, codes: ['B'] };
   expect(await world.json('verify orders')).toMatchObject({ equal: 2, unmatched });
-  const off = await world.says(
-    'verify orders',
-    '2 sub-orders at the service without a line in the shop, kept, in 1 order: B.',
-    '1 pushed order left the shop: C. Nothing is deleted at the service with ORDER_DELETES=off.',
-  );
-  expect(off.status).toBe(0);
+  const kept = '2 sub-orders at the service without a line in the shop, kept, in 1 order: B.';
+  const left = '1 pushed order left the shop: C. Nothing is deleted at the service with ORDER_DELETES=off.';
+  expect((await world.says('verify orders', kept, left)).status).toBe(0);
   world.environment.ORDER_DELETES = 'send';
   const agree = /sync reconcile\. Delete older ones .*^All other orders are the same at the service\.$/ms;
   expect((await world.says('verify orders', agree)).status).toBe(1);

@@ -15,22 +15,26 @@ import { line, order, orderTest as test, writeQueries } from '../harness/order-w
 import { startRuleProxy } from '../harness/proxy.ts';
 import { daysAgo, runJob } from '../harness/world.ts';
 
-/** Another service, until the end of the test. */
-async function openOther(statement: string) {
+/** Another service with such orders or reviews, until the end of the test. */
+async function openOther(records = 'select') {
   const databaseUrl = await createDatabase('service');
-  await query(databaseUrl, statement);
+  await query(databaseUrl, records);
   const other = await startReferenceService({ databaseUrl });
   onTestFinished(() => other.close());
   return other.url;
 }
+const orderOf = (code: string, daysAgo: number) => `
+  insert into reference_service.orders (code, total_price, created_at, updated_at)
+  values ('${code}', 1, now() - interval '${daysAgo} days', now())`;
+const reviewOf = (at: string) =>
+  `insert into reference_service.reviews (created_at, updated_at) values ('${at}', '${at}')`;
 const belongs = expect.stringContaining('belongs to another review service');
 
 test('a warehouse that was used with one service refuses another one', async ({ world }) => {
   await world.place(order('A'), order('B'));
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   // It has other orders with the same ids.
-  const otherUrl = await openOther(`insert into reference_service.orders (code, total_price, created_at, updated_at)
-    select 'other ' || n, 1, now(), now() from generate_series(1, 5) n`);
+  const otherUrl = await openOther([1, 2].map((n) => orderOf(`other ${n}`, 0)).join(';'));
   const environment = { ...world.environment, REVIEW_API_BASE_URL: otherUrl };
   for (const command of ['sync reviews', 'verify orders --repair'])
     expect(await runCli(command.split(' '), environment)).toMatchObject({ status: 1, stderr: belongs });
@@ -42,9 +46,8 @@ test('a warehouse that was used with one service refuses another one', async ({ 
   proxy.use(() => 'pass');
   expect(await runJob(worker, syncOrders)).toMatchObject({ error: belongs });
   // A webhook, which needs no run, is refused too.
-  const named = { id: 1, events: 1, attempts: 1 };
-  await expect(readChanged(worker, named)).rejects.toThrow('belongs to another review service');
-  expect((await runCli(['doctor'], environment)).stdout).toContain('belongs to another review service');
+  await expect(readChanged(worker, { id: 1, events: 1, attempts: 1 })).rejects.toThrow(/belongs to another/);
+  expect(await runCli(['doctor'], environment)).toMatchObject({ stdout: belongs });
   expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
 });
 
@@ -52,7 +55,7 @@ test('no command sends anything to a service that does not say whose it is', asy
   await world.place(order('A'), order('B', { user_email: 'b@example.com' }));
   world.serviceRule(({ form }) => (form.get('code') === 'B' ? { status: 422 } : 'pass'));
   expect(await world.run('sync-orders')).toMatchObject({ counts: { orders_pushed: 1, orders_failed: 1 } });
-  await using proxy = await startRuleProxy(await openOther('select'));
+  await using proxy = await startRuleProxy(await openOther());
   proxy.use(({ path }) => (path === '/v1/orders/1' ? { status: 403 } : 'pass'));
   const environment = { ...world.environment, REVIEW_API_BASE_URL: proxy.url };
   for (const command of ['sync orders', 'dead-letters retry', 'verify orders --repair', 'verify reviews --repair'])
@@ -71,9 +74,7 @@ test('what was read of a service without records does not count for the next one
     values ('updated', now() - interval '2 days', now() - interval '1 day', 'failed', 'it was down')`);
   // Longer ago than a later run reads.
   const at = daysAgo(100);
-  const REVIEW_API_BASE_URL = await openOther(
-    `insert into reference_service.reviews (created_at, updated_at) select at, at from (select '${at.toISOString()}'::timestamptz at)`,
-  );
+  const REVIEW_API_BASE_URL = await openOther(reviewOf(at.toISOString()));
   const REVIEW_YEARS_FROM = String(at.getFullYear());
   const environment = { ...world.environment, REVIEW_API_BASE_URL, REVIEW_YEARS_FROM };
   const run = async (...command: string[]) => JSON.parse((await runCli([...command, '--json'], environment)).stdout);
@@ -89,7 +90,7 @@ test('a run is ended although the service is another one, and the queue is down'
   await world.place(order('A'));
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   await startDueRun(await world.openApp(), syncReviews, 'due');
-  const REVIEW_API_BASE_URL = await openOther('select');
+  const REVIEW_API_BASE_URL = await openOther();
   const outcome = () => world.warehouse(`select outcome from sync.runs where id = 'due'`);
   const whenAsked: unknown[] = [];
   const queue = createServer(async (socket) => {
@@ -99,8 +100,8 @@ test('a run is ended although the service is another one, and the queue is down'
   });
   await once(queue.listen(0, '127.0.0.1'), 'listening');
   const QUEUE_URL = `postgres://u@127.0.0.1:${(queue.address() as AddressInfo).port}/q`;
-  const environment = { ...world.environment, REVIEW_API_BASE_URL, QUEUE_URL };
-  expect(await runCli(['runs', 'end', 'due'], environment)).toMatchObject({ status: 0, stderr: '' });
+  Object.assign(world.environment, { REVIEW_API_BASE_URL, QUEUE_URL });
+  expect(await world.cli('runs end due')).toMatchObject({ status: 0, stderr: '' });
   // The row decides, so that nobody waits for a queue that hangs.
   expect(whenAsked[0]).toEqual([{ outcome: 'abandoned' }]);
 });
@@ -108,9 +109,7 @@ test('a run is ended although the service is another one, and the queue is down'
 test('the same code and id with another date is an order of another account', async ({ world }) => {
   await world.place(order('1'));
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
-  const REVIEW_API_BASE_URL =
-    await openOther(`insert into reference_service.orders (code, total_price, created_at, updated_at)
-    values ('1', 1, now() - interval '9 days', now())`);
+  const REVIEW_API_BASE_URL = await openOther(orderOf('1', 9));
   const end = await runCli(['sync', 'orders'], { ...world.environment, REVIEW_API_BASE_URL });
   expect(end).toMatchObject({ status: 1, stderr: belongs });
 });
@@ -120,16 +119,14 @@ const learned = `insert into sync.product_links (product_code, product_id) value
 const idsOfProducts = 'select from sync.product_links';
 
 test('a warehouse of reviews alone belongs to the service that has them', async ({ world }) => {
-  const review = (at: string) =>
-    `insert into reference_service.reviews (created_at, updated_at) values ('${at}', '${at}')`;
-  await world.atService(review('2026-01-02T10:00:00Z'));
+  await world.atService(reviewOf('2026-01-02T10:00:00Z'));
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
   // Until now through a proxy at another port.
   const moved = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
   await world.warehouse(learned);
   expect(await runCli(['sync', 'reviews'], moved)).toMatchObject({ status: 0 });
   expect(await world.warehouse(idsOfProducts)).toHaveLength(1);
-  const REVIEW_API_BASE_URL = await openOther(review('2026-01-03T10:00:00Z'));
+  const REVIEW_API_BASE_URL = await openOther(reviewOf('2026-01-03T10:00:00Z'));
   expect(await runCli(['sync', 'reviews'], { ...moved, REVIEW_API_BASE_URL })).toMatchObject({ stderr: belongs });
 });
 
@@ -139,10 +136,8 @@ test('a new client of the service is the same one if it knows an order', async (
   expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
   await world.atService('create table kept as table reference_service.orders');
   const lose = async (which: string) => {
-    await world.atService(
-      'insert into reference_service.orders overriding system value table kept on conflict do nothing',
-    );
-    await world.atService(`delete from reference_service.orders where ${which}`);
+    await world.atService(`insert into reference_service.orders overriding system value table kept
+      on conflict do nothing; delete from reference_service.orders where ${which}`);
     await world.warehouse(`update sync.settings set service_client = 'before'`);
   };
   await world.warehouse(learned);
@@ -162,8 +157,7 @@ test('a new client of the service is the same one if it knows an order', async (
   // Without the flag nothing is recorded.
   expect(await world.cli('migrate')).toMatchObject({ status: 0 });
   expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
-  const said = await world.says('migrate --same-service', world.environment.REVIEW_API_BASE_URL ?? 'no address');
-  expect(said).toMatchObject({ status: 0 });
+  await world.says('migrate --same-service', world.environment.REVIEW_API_BASE_URL ?? 'no address');
   expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
 });
 
@@ -172,7 +166,7 @@ const state = `select o.code, o.user_email, (select array_agg(s.product_id::inte
   from reference_service.orders o order by o.code`;
 
 test('a run that meets a lost order names the command that brings all back', async ({ world }) => {
-  const products = { A: [7], CHANGED: [7, 8], OLD: [7], YOUNG: [9], WITHHELD: [7] };
+  const products = { A: [7], CHANGED: [7, 8], OLD: [7], WITHHELD: [7], YOUNG: [9] };
   await world.place(
     ...Object.entries(products).map(([code, ids]) =>
       order(code, { user_email: `${code}@example.com` }, ...ids.map((id, at) => line(`${at + 1}`, id))),
@@ -191,21 +185,17 @@ test('a run that meets a lost order names the command that brings all back', asy
   await world.atService(`delete from reference_service.orders where code <> 'A'`);
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'CHANGED'`);
-  const met = await world.cli('sync orders');
-  expect([met.status, met.stdout + met.stderr]).toEqual([
-    1,
-    expect.stringMatching(/The service had lost 1 order pushed before.*review-sync verify orders --repair/s),
-  ]);
+  const lost = expect.stringMatching(/The service had lost 1 order pushed before.*review-sync verify orders --repair/s);
+  expect(await world.cli('sync orders')).toMatchObject({ status: 1, stderr: lost });
 
   expect(await world.cli('verify orders --repair')).toMatchObject({ status: 0 });
   expect(await world.codesAtService()).toHaveLength(5);
   // A repair sends no contact: nobody says that the order has it there.
   await world.says('explain order YOUNG', 'without e-mail and phone');
   expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
-  const isMailed = (code: string) => code !== 'OLD' && code !== 'WITHHELD';
   const expected = Object.entries(products).map(([code, products]) => {
-    return { code, user_email: isMailed(code) ? `${code}@example.com` : null, products };
+    return { code, user_email: ['OLD', 'WITHHELD'].includes(code) ? null : `${code}@example.com`, products };
   });
-  expect(await world.atService(state)).toEqual(expected.sort((a, b) => (a.code < b.code ? -1 : 1)));
+  expect(await world.atService(state)).toEqual(expected);
   expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
 });
