@@ -64,6 +64,17 @@ export async function openWorld(options: WorldOptions = {}) {
       queryAgain<Row>(url, text, values);
   /** Runs a command to its end in this world, see `runCli`. The first argument may be several words. */
   const cli = (...[words = '', ...more]: string[]) => runCli([...words.split(' '), ...more], environment);
+  /**
+   * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an app.
+   *
+   * @param name of the job: `sync-orders`.
+   */
+  const run = async (name: string, asked?: Parameters<typeof runJob>[2], startedBy?: 'schedule' | 'command') => {
+    const job = jobs.find((one) => one.name === name);
+    if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);
+    shared ??= open();
+    return runJob(await shared, job, asked, startedBy);
+  };
   /** From now on commands reach the service through this proxy, see proxy.ts, which closes with the world. */
   const through = async <P extends { url: string; close(): Promise<void> }>(start: (target: string) => Promise<P>) => {
     const proxy = await start(service.url);
@@ -93,22 +104,25 @@ export async function openWorld(options: WorldOptions = {}) {
       for (const text of texts) expect(end.stdout).toMatch(text);
       return end;
     },
+    /** The same. The command must end with this status, and write these texts to standard output or error. */
+    async ends(status: number, command: string, ...texts: (string | RegExp)[]) {
+      const end = await cli(command);
+      expect([command, end]).toMatchObject([command, { status }]);
+      for (const text of texts) expect(end.stdout + end.stderr).toMatch(text);
+      return end;
+    },
+    /** A run as in `run`, which must be done. @returns its counts. */
+    done: async (...job: Parameters<typeof run>) => {
+      const report = await run(...job);
+      expect(report).toMatchObject({ outcome: 'done' });
+      return report.counts;
+    },
     /** What the command says with `--json`. */
     json: async (...command: string[]): Promise<Json> => JSON.parse((await cli(...command, '--json')).stdout),
     through,
     /** The same, through one that changes calls and answers. */
     changing: (change: Change) => through((target) => startChangingProxy(target, change)),
-    /**
-     * A run in this process, without the queue and the command line, see `runJob`. All such runs of a world share an
-     * app.
-     * @param name of the job: `sync-orders`.
-     */
-    async run(name: string, asked?: Parameters<typeof runJob>[2], startedBy?: 'schedule' | 'command') {
-      const job = jobs.find((one) => one.name === name);
-      if (!job) throw new Error(`there is no job ${name}: ${jobs.map((one) => one.name).join(', ')}`);
-      shared ??= open();
-      return runJob(await shared, job, asked, startedBy);
-    },
+    run,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -9,7 +9,6 @@ import { triggers } from '../../src/warehouse/runs/runs.ts';
 import { runCli, startHere, until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { createOrderShop, type OrderWorld, openOrderWorld, orderTest as test } from '../harness/order-world.ts';
-import type { Fate } from '../harness/proxy.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 import { noSchedules } from '../harness/world.ts';
@@ -32,18 +31,15 @@ const place = (world: OrderWorld, orders: number) =>
 
 test('what a stopped worker left is named, and left alone until a person ends it', async ({ world }) => {
   await place(world, 30);
-  const [isPosted, end] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  world.serviceRule(async ({ path }): Promise<Fate> => {
-    if (path !== '/v1/orders') return 'pass';
-    isPosted.resolve();
-    await end.promise;
-    return { status: 503 };
+  const isPosted = Promise.withResolvers<void>();
+  world.serviceRule(({ path }) => {
+    if (path === '/v1/orders') isPosted.resolve();
+    return path === '/v1/orders' ? { status: 503 } : 'pass';
   });
   await startDueRun(await world.openApp(), syncOrders, 'due');
   const worker = startHere(['worker'], { ...world.environment, ...yearly });
   await isPosted.promise;
   worker.kill('SIGTERM');
-  end.resolve();
   await worker.ended;
   world.serviceRule(() => 'pass');
   await world.says(
@@ -56,20 +52,13 @@ test('what a stopped worker left is named, and left alone until a person ends it
   await world.warehouse(`update sync.runs set attended_at = now() - interval '1 minute', allow_removals = true`);
   await world.says('runs', 'may remove lines and orders beyond the allowance of a day and deletes no order');
   // The backfill pushes all of it, without contact.
-  for (const command of ['sync reviews', 'backfill orders']) {
-    const stderr = expect.stringMatching(
-      /Another run waits, and this command leaves it alone: due\. It may send contact/,
-    );
-    expect(await world.cli(command)).toMatchObject({ status: 0, stderr });
-  }
-  expect(await world.codesAtService()).toHaveLength(27);
-  expect(await addresses(world)).toEqual([]);
+  for (const command of ['sync reviews', 'backfill orders'])
+    await world.ends(0, command, 'Another run waits, and this command leaves it alone: due. It may send contact');
+  expect([await world.codesAtService(), await addresses(world)]).toMatchObject([{ length: 27 }, []]);
   expect(await openRuns(world)).toEqual([{ id: 'due' }]);
-  expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 0 });
-  expect(await world.cli('runs', 'end', 'due')).toMatchObject({ status: 2 });
-  expect(await world.warehouse(`select outcome, error from sync.runs where id = 'due'`)).toEqual([
-    { outcome: 'abandoned', error: 'a person ended it: runs end' },
-  ]);
+  for (const status of [0, 2]) await world.ends(status, 'runs end due');
+  const ended = { outcome: 'abandoned', error: 'a person ended it: runs end' };
+  expect(await world.warehouse(`select outcome, error from sync.runs where id = 'due'`)).toEqual([ended]);
   await world.says('runs', 'Every run has ended.');
 });
 
@@ -84,15 +73,14 @@ test('a worker whose schedule is off ends the open run of that schedule', async 
   await applySchedules(app.queues, [{ job: 'sync-orders', pattern: '0 0 1 1 *', timeZone: 'UTC' }]);
   const worker = startHere(['worker'], { ...world.environment, ...noSchedules, LOG_LEVEL: 'info' });
   await worker.says('worker ready');
-  expect(await world.warehouse(`select job, error from sync.runs where outcome = 'abandoned'`)).toEqual([
-    { job: 'sync-orders', error: 'its schedule is off' },
-  ]);
+  const ended = { job: 'sync-orders', error: 'its schedule is off' };
+  expect(await world.warehouse(`select job, error from sync.runs where outcome = 'abandoned'`)).toEqual([ended]);
   expect(await plannedRuns(app.queues)).toEqual([]);
   // The queue may have a run that fell due before, or one of a worker whose schedule is on.
   await app.queues.scheduled.add('sync-orders', {}, { jobId: 'late' });
   await until(async () => (await app.queues.scheduled.getJobCounts('completed')).completed === 1);
   await worker.says('due, and not started: its schedule is off in this process');
-  expect(await world.atService('select from reference_service.orders')).toEqual([]);
+  expect(await world.codesAtService()).toEqual([]);
 });
 
 test('a worker of another zone or shop leaves a run alone and says so', async ({ openWorld }) => {
@@ -101,26 +89,22 @@ test('a worker of another zone or shop leaves a run alone and says so', async ({
   await startDueRun(await world.openApp(), syncOrders, 'due');
   const emptyShop = await createDatabase('empty');
   await createOrderShop(emptyShop);
-  const others = [
-    [{ REVIEW_API_TIME_ZONE: 'UTC' }, 'REVIEW_API_TIME_ZONE is UTC here, and Asia/Seoul in its plan'],
-    [{ SHOP_DATABASE_URL: emptyShop }, 'SHOP_DATABASE_URL is '],
-  ] as const;
-  const workers = others.map(([other]) => startHere(['worker'], { ...world.environment, ...yearly, ...other }));
-  for (const [at, worker] of workers.entries()) {
+  const zone = { REVIEW_API_TIME_ZONE: 'UTC' };
+  const work = (other = {}) => startHere(['worker'], { ...world.environment, ...yearly, ...other });
+  for (const worker of [work(zone), work({ SHOP_DATABASE_URL: emptyShop })]) {
     await worker.says('a run is left to other processes');
-    expect(worker.saidSoFar()).toContain(others[at]?.[1]);
+    expect(worker.saidSoFar()).toMatch(/REVIEW_API_TIME_ZONE is UTC here, and Asia\/Seoul|SHOP_DATABASE_URL is /);
   }
   await world.warehouse(`update sync.runs set started_at = now() - interval '1 minute'`);
   for (const command of ['status', 'doctor']) {
-    const { stdout } = await runCli([command], { ...world.environment, ...others[0][0] });
+    const { stdout } = await runCli([command], { ...world.environment, ...zone });
     expect(stdout).toMatch(/carrie[sd] .*REVIEW_API_TIME_ZONE is UTC here, and Asia\/Seoul in its plan/);
   }
-  expect(await world.atService('select from reference_service.orders')).toEqual([]);
-  startHere(['worker'], { ...world.environment, ...yearly });
+  expect(await world.codesAtService()).toEqual([]);
+  work();
   await until(async () => (await openRuns(world)).length === 0);
-  expect(await world.warehouse('select outcome, counts ->> $1 as orders from sync.runs', ['orders'])).toEqual([
-    { outcome: 'done', orders: '3' },
-  ]);
+  const ended = `select outcome, counts ->> 'orders' as orders from sync.runs`;
+  expect(await world.warehouse(ended)).toEqual([{ outcome: 'done', orders: '3' }]);
 });
 
 redisTest('who may write to the queue can start and lose runs, and decides nothing else', async () => {
@@ -128,7 +112,7 @@ redisTest('who may write to the queue can start and lose runs, and decides nothi
   const brake = { ORDER_CONTACT_MAX_AGE_DAYS: '0', ORDER_DELETES: 'off', QUEUE_URL: redis.url };
   await using world = await openOrderWorld({ environment: brake });
   await place(world, 30);
-  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('backfill-orders');
   const { queues } = await world.openApp();
   const worker = startHere(['worker'], { ...world.environment, ...yearly });
   await worker.says('worker ready');
@@ -145,9 +129,8 @@ redisTest('who may write to the queue can start and lose runs, and decides nothi
   await until(async () => (await openRuns(world)).length === 0);
   expect(await addresses(world)).toEqual([]);
   expect(world.requests().filter(({ method }) => method === 'DELETE')).toEqual([]);
-  expect(await world.warehouse(`select trigger, allow_removals from sync.runs where id = 'forged-due'`)).toEqual([
-    { trigger: 'sync', allow_removals: false },
-  ]);
+  const row = `select trigger, allow_removals from sync.runs where id = 'forged-due'`;
+  expect(await world.warehouse(row)).toEqual([{ trigger: 'sync', allow_removals: false }]);
   worker.kill('SIGTERM');
   await worker.ended;
 });
@@ -161,10 +144,8 @@ test('a backfill with e-mail carries contact of its own days only, and none with
   const none = { ...world.environment, ORDER_CONTACT_MAX_AGE_DAYS: '0' };
   expect(await runCli(days, none)).toMatchObject({ status: 2, stderr: expect.stringContaining('is 0') });
   const { queues } = await world.openApp();
-  const enqueued = JSON.parse((await world.cli(...days, '--detach', '--json')).stdout) as { run: string };
-  // No process is there that could.
-  expect((await world.cli('runs')).stdout).toMatch(/\d +nobody /);
-  await (await queues.ofRun(enqueued.run)).add('push-orders', { payload: { codes: ['out'] } });
+  const { run } = await world.json(...days, '--detach');
+  await (await queues.ofRun(run)).add('push-orders', { payload: { codes: ['out'] } });
   startHere(['worker'], { ...world.environment, ...noSchedules });
   await until(async () => (await openRuns(world)).length === 0);
   expect(await addresses(world)).toEqual([{ code: 'in' }]);
@@ -172,9 +153,8 @@ test('a backfill with e-mail carries contact of its own days only, and none with
 
 test('a backfill with e-mail is not done if a worker with 0 has carried it out', async ({ world }) => {
   await place(world, 3);
-  expect(await world.cli('backfill orders --with-email --detach')).toMatchObject({ status: 0 });
-  const none = { ...world.environment, ...noSchedules, ORDER_CONTACT_MAX_AGE_DAYS: '0', LOG_LEVEL: 'info' };
-  startHere(['worker'], none);
+  await world.ends(0, 'backfill orders --with-email --detach');
+  startHere(['worker'], { ...world.environment, ...noSchedules, ORDER_CONTACT_MAX_AGE_DAYS: '0' });
   await until(async () => (await openRuns(world)).length === 0);
   expect(await addresses(world)).toEqual([]);
   const error = expect.stringContaining('3 orders went without contact, because ORDER_CONTACT_MAX_AGE_DAYS is 0');

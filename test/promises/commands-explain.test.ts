@@ -7,7 +7,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   const review = reviewAt(Date.now() - 86_400_000);
   await world.seedReviews([review, review]);
   await world.warehouse('alter table warehouse.reviews add constraint bad check (id <> 1)');
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 1 });
+  await world.ends(1, 'sync reviews');
   for (const [command, id, said] of [
     ['show', 'abc', '"abc" is not the id of a dead letter'],
     ['retry', '0', '"0" is not the id'],
@@ -19,7 +19,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
     const stderr = expect.stringContaining(said);
     expect(await world.cli('dead-letters', command, id)).toMatchObject({ status: 2, stderr });
   }
-  expect(await world.cli('dead-letters discard 1 4711')).toMatchObject({ status: 2 });
+  await world.ends(2, 'dead-letters discard 1 4711');
   const list =
     /^kind +count +records +ids +last failed \(UTC\) +reason\nreview +1 +1 +1 +20\d\d-\d\d-\d\d \S+ +\S.*\n\nShow one: /;
   await world.says('dead-letters', list);
@@ -41,7 +41,7 @@ test('show, retry and discard name what is no dead letter, and change nothing', 
   const none = expect.stringContaining('0 of 0 records');
   expect(await world.cli('dead-letters retry 1')).toMatchObject({ status: 0, stdout: none });
   const notRetried = new RegExp(`^\\d of 1 record: .*\nNot retried: ${webhook} is discarded, and a webhook`);
-  expect(await world.says(`dead-letters retry ${old} ${webhook}`, notRetried)).toMatchObject({ status: 1 });
+  await world.ends(1, `dead-letters retry ${old} ${webhook}`, notRetried);
   expect(await world.cli('dead-letters retry', webhook)).toMatchObject({ status: 1 });
   expect(await world.prints('dead-letters discard', category)).toBe('1 of 1 discarded.\n');
   const open = `select from sync.dead_letters where resolved_at is null and kind = 'category'`;
@@ -55,7 +55,7 @@ test('without its shop queries a command that reads the shop exits 2, a worker g
     expect([command, end.status, end.stderr]).toEqual([command, 2, expect.stringContaining('/nowhere/')]);
   }
   expect(await world.warehouse('select from sync.runs')).toEqual([]);
-  expect(await world.cli('sync reviews')).toMatchObject({ status: 0 });
+  await world.ends(0, 'sync reviews');
   const worker = startHere(['worker'], { ...world.environment, LOG_LEVEL: 'info' });
   await worker.says('orders and catalog cannot be synced: The shop query /nowhere/orders.sql is missing');
   await worker.says('worker ready');

@@ -42,7 +42,7 @@ test('preview and explain show rows, requests and differences', async ({ world }
   world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders/1' ? { status: 403 } : 'pass'));
   const unasked = await world.says('preview order A', 'The service could not be asked about the order');
   expect(unasked).toMatchObject({ status: 1, stdout: expect.not.stringContaining('difference') });
-  expect(await world.cli('explain order A')).toMatchObject({ status: 1 });
+  await world.ends(1, 'explain order A');
 });
 
 test('preview says what the next run would really send, and what it leaves out', async ({ world }) => {
@@ -70,7 +70,7 @@ test('preview says what the next run would really send, and what it leaves out',
   const deleted = 'The next run sends nothing: the shop marks the order as deleted, and ORDER_DELETES is off';
   await world.says('preview order WAITS', deleted);
   for (const command of ['preview order NONE', 'explain order NONE'])
-    expect(await world.says(command, 'The shop has no order NONE.')).toMatchObject({ status: 1 });
+    await world.ends(1, command, 'The shop has no order NONE.');
 });
 
 test('the diff of a backfill shows each field, is capped, and sends nothing', async ({ world }) => {
@@ -137,7 +137,7 @@ test('verify finds what differs or is missing, and repairs it without any addres
   expect(await world.json('verify orders --to', day)).toMatchObject({ orders: 1, extra: 0 });
   await world.shop(`delete from o where code = 'A'`);
   expect(await world.json('verify orders --from', day)).toMatchObject({ orders: 2, extraCodes: ['C'] });
-  expect(await world.cli('verify orders --from monday')).toMatchObject({ status: 2 });
+  await world.ends(2, 'verify orders --from monday');
 });
 
 test('verify names contact that the service shows otherwise; the next sync sends it', async ({ world }) => {
@@ -168,11 +168,11 @@ test('verify names contact that the service shows otherwise; the next sync sends
   expect(found.stdout + (await world.prints('verify orders --json'))).not.toMatch(/@example|1111|02-9/);
 
   const left = /0 orders repaired; 1 still differs: A\. .* are sent by the next: review-sync sync orders\n$/;
-  expect(await world.says('verify orders --repair', left)).toMatchObject({ status: 1 });
+  await world.ends(1, 'verify orders --repair', left);
   expect((await world.atService(contacts))[0]).toEqual({ user_email: 'wrong@example.com', user_phone: '02-9' });
   await world.sync();
   expect((await world.atService(contacts))[0]).toEqual(contact('A'));
-  expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
+  await world.ends(0, 'verify orders');
 });
 
 test('verify says which orders it could not compare', async ({ world }) => {
@@ -193,7 +193,7 @@ test('verify says which orders it could not compare', async ({ world }) => {
   world.serviceRule(() => 'pass');
   await world.atService(`update reference_service.orders set total_price = 5 where code = 'A'`);
   const left = '0 orders repaired; 1 still differs: A. See why with: review-sync explain';
-  expect(await world.says('verify orders --repair', left)).toMatchObject({ status: 1 });
+  await world.ends(1, 'verify orders --repair', left);
 });
 
 test('verify counts what stays at the service, or names the command that deletes it', async ({ world }) => {

@@ -22,13 +22,13 @@ test.for<[string, Fate | 'held']>([
     left join reference_service.sub_orders s on s.order_id = o.id group by o.id`;
   expect(await world.atService(service)).toEqual([{ user_email: null, user_phone: null, lines: 1 }]);
   expect(await world.openDeadLetters()).toMatchObject([{ kind: 'order', key: 'O1' }]);
-  expect(await world.cli('dead-letters retry')).toMatchObject({ status: 1 });
+  await world.ends(1, 'dead-letters retry');
   expect(world.writes().filter(({ method }) => method === 'POST')).toHaveLength(1);
   world.serviceRule(() => 'pass');
   // The shop has no change that was not read.
   await world.shop(`update o set updated_at = now() - interval '1 day'`);
   await world.says('sync orders --dry-run --allow-removals', `${said}, but for those with reviews.`);
-  expect(await world.run('sync-orders', { allowRemovals: true })).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders', { allowRemovals: true });
   expect(await world.atService(service)).toEqual([]);
 });
 
@@ -75,7 +75,7 @@ test('an order that the shop is to delete later is neither sent, cleared nor del
   await world.says('preview order O1', 'deleted_at is in the future');
   // Clocks and zones differ by less than a day.
   await deletedIn(23);
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   expect(await world.codesAtService()).toEqual([]);
 });
 
@@ -87,7 +87,7 @@ test('an order that both ends have lost stays remembered while ORDER_DELETES is 
   // It has changed and is due, and counts once.
   await world.warehouse('update sync.order_links set due_at = now()');
   expect(await world.json('sync orders --dry-run')).toMatchObject({ orders: 1, toSend: 1, toDelete: 0 });
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   // If an order that forget has masked comes back, it must not be mailed.
   expect(await world.warehouse('select contact from sync.order_links')).toEqual([{ contact: 'allowed' }]);
 });
@@ -95,18 +95,11 @@ test('an order that both ends have lost stays remembered while ORDER_DELETES is 
 test('a deleted order is looked up by its code, and nothing is remembered of it', async ({ world }) => {
   await world.place(order('A', line('1', 7), line('2', 'unknown')), order('LOST'));
   await world.shop(`insert into l (order_code, line_code) values ('A', 'without product')`);
-  // A dead letter that closed before keeps its date, discarded or not.
-  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload, resolved_at, is_discarded)
-    select 'order_line', 'A/' || d, 'A', 'old', '{}', '2026-01-01', d from unnest(array[true, false]) d`);
   await world.sync();
   // Links of orders and of lines, waiting lines, and open dead letters.
+  const tables = ['order_links', 'sub_order_links', 'order_links where waiting_lines is not null'];
   const remembered = async () => {
-    const rows = [
-      'order_links',
-      'sub_order_links',
-      'order_links where waiting_lines is not null',
-      'dead_letters where resolved_at is null',
-    ];
+    const rows = [...tables, 'dead_letters where resolved_at is null'];
     return Promise.all(rows.map(async (which) => (await world.warehouse(`select from sync.${which}`)).length));
   };
   expect(await remembered()).toEqual([2, 1, 1, 1]);
@@ -124,5 +117,4 @@ test('a deleted order is looked up by its code, and nothing is remembered of it'
   expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
   expect(world.writes()).toMatchObject([{ method: 'DELETE' }]);
   expect([await world.codesAtService(), await remembered()]).toEqual([[], [0, 0, 0, 0]]);
-  expect(await world.warehouse(`select from sync.dead_letters where resolved_at = '2026-01-01'`)).toHaveLength(2);
 });

@@ -40,13 +40,13 @@ test('as many removed lines go as the allowance reaches, all of an order or none
   expect(reasonOf('O9')).toMatch(/^6 of its sub-orders are not removed .* the removals of 24 hours are used up/);
   expect(reasonOf('O10')).toMatch(/^the shop shows no line of the order any more, .* has 2 of its sub-orders/);
   expect(letters[5]?.reason).toContain('line_code');
-  expect(await world.cli('verify orders --repair')).toMatchObject({ status: 1 });
+  await world.ends(1, 'verify orders --repair');
   expect(await world.atService(subOrders)).toEqual([{ n: 23 }]);
   await world.shop(`delete from l where order_code in ('O10', 'O11');
     insert into l select * from kept where order_code in ('O10', 'O11')`);
   // Held back twice, they are to be tried again in minutes, and the shop has no change that was not read.
   await world.shop(`update o set updated_at = now() - interval '1 day'`);
-  expect(await world.cli('sync orders --allow-removals')).toMatchObject({ status: 0 });
+  await world.ends(0, 'sync orders --allow-removals');
   expect(await world.atService(subOrders)).toEqual([{ n: 14 }]);
   expect(await world.openDeadLetters()).toEqual([]);
 });

@@ -32,7 +32,7 @@ const belongs = expect.stringContaining('belongs to another review service');
 
 test('a warehouse that was used with one service refuses another one', async ({ world }) => {
   await world.place(order('A'), order('B'));
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   // It has other orders with the same ids.
   const otherUrl = await openOther([1, 2].map((n) => orderOf(`other ${n}`, 0)).join(';'));
   const environment = { ...world.environment, REVIEW_API_BASE_URL: otherUrl };
@@ -48,7 +48,7 @@ test('a warehouse that was used with one service refuses another one', async ({ 
   // A webhook, which needs no run, is refused too.
   await expect(readChanged(worker, { id: 1, events: 1, attempts: 1 })).rejects.toThrow(/belongs to another/);
   expect(await runCli(['doctor'], environment)).toMatchObject({ stdout: belongs });
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  await world.ends(0, 'sync orders');
 });
 
 test('no command sends anything to a service that does not say whose it is', async ({ world }) => {
@@ -66,7 +66,7 @@ test('no command sends anything to a service that does not say whose it is', asy
 test('what was read of a service without records does not count for the next one', async ({ world }) => {
   const categories = `select 'C' as code, 'c' as name, null as parent_code, 'visible' as status`;
   await writeQueries(world.environment.SHOP_SQL_DIR, { categories });
-  for (const run of ['sync-reviews', 'sync-catalog']) expect(await world.run(run)).toMatchObject({ outcome: 'done' });
+  for (const run of ['sync-reviews', 'sync-catalog']) await world.done(run);
   await world.warehouse(`${learned};
     insert into sync.user_grade_links (user_grade_code, user_grade_id, fingerprint) values ('G', 1, '')`);
   // A gap of updates, which a first run does not read.
@@ -88,7 +88,7 @@ test('what was read of a service without records does not count for the next one
 
 test('a run is ended although the service is another one, and the queue is down', async ({ world }) => {
   await world.place(order('A'));
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   await startDueRun(await world.openApp(), syncReviews, 'due');
   const REVIEW_API_BASE_URL = await openOther();
   const outcome = () => world.warehouse(`select outcome from sync.runs where id = 'due'`);
@@ -108,7 +108,7 @@ test('a run is ended although the service is another one, and the queue is down'
 
 test('the same code and id with another date is an order of another account', async ({ world }) => {
   await world.place(order('1'));
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   const REVIEW_API_BASE_URL = await openOther(orderOf('1', 9));
   const end = await runCli(['sync', 'orders'], { ...world.environment, REVIEW_API_BASE_URL });
   expect(end).toMatchObject({ status: 1, stderr: belongs });
@@ -120,7 +120,7 @@ const idsOfProducts = 'select from sync.product_links';
 
 test('a warehouse of reviews alone belongs to the service that has them', async ({ world }) => {
   await world.atService(reviewOf('2026-01-02T10:00:00Z'));
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   // Until now through a proxy at another port.
   const moved = { ...world.environment, REVIEW_API_BASE_URL: world.serviceUrl };
   await world.warehouse(learned);
@@ -133,7 +133,7 @@ test('a warehouse of reviews alone belongs to the service that has them', async 
 test('a new client of the service is the same one if it knows an order', async ({ world }) => {
   await world.shop(`insert into o (code, created_at)
     select 'O' || n, '2026-01-01'::timestamptz + n * interval '1 day' from generate_series(1, 50) n`);
-  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('backfill-orders');
   await world.atService('create table kept as table reference_service.orders');
   const lose = async (which: string) => {
     await world.atService(`insert into reference_service.orders overriding system value table kept
@@ -148,17 +148,18 @@ test('a new client of the service is the same one if it knows an order', async (
   expect(await world.warehouse(idsOfProducts)).toHaveLength(1);
   await lose('true');
   world.serviceRule(() => 'pass');
-  const stderr = expect.stringMatching(
+  await world.ends(
+    1,
+    'sync orders',
     /another client id.*orders and reviews in it were looked up, 6 in all, .* has none of them.*migrate --same-service/s,
   );
-  expect(await world.cli('sync orders')).toMatchObject({ status: 1, stderr });
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders/'))).toHaveLength(6);
 
   // Without the flag nothing is recorded.
-  expect(await world.cli('migrate')).toMatchObject({ status: 0 });
-  expect(await world.cli('sync orders')).toMatchObject({ status: 1 });
+  await world.ends(0, 'migrate');
+  await world.ends(1, 'sync orders');
   await world.says('migrate --same-service', world.environment.REVIEW_API_BASE_URL ?? 'no address');
-  expect(await world.cli('sync orders')).toMatchObject({ status: 0 });
+  await world.ends(0, 'sync orders');
 });
 
 const state = `select o.code, o.user_email, (select array_agg(s.product_id::integer order by s.product_id)
@@ -174,28 +175,28 @@ test('a run that meets a lost order names the command that brings all back', asy
   );
   await world.shop(`update o set created_at = created_at - interval '20 days' where code = 'OLD';
     create table later as select * from o where code = 'WITHHELD'; delete from o where code = 'WITHHELD'`);
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   await world.shop('insert into o select * from later');
-  expect(await world.run('backfill-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('backfill-orders');
   await world.shop('update o set created_at = $1 where code = $2', [daysAgo(90), 'OLD']);
   await world.rememberDates();
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
 
   // As after the restoration of a backup.
   await world.atService(`delete from reference_service.orders where code <> 'A'`);
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   await world.shop(`update o set total_price = 7, updated_at = now() where code = 'CHANGED'`);
   const lost = expect.stringMatching(/The service had lost 1 order pushed before.*review-sync verify orders --repair/s);
   expect(await world.cli('sync orders')).toMatchObject({ status: 1, stderr: lost });
 
-  expect(await world.cli('verify orders --repair')).toMatchObject({ status: 0 });
+  await world.ends(0, 'verify orders --repair');
   expect(await world.codesAtService()).toHaveLength(5);
   // A repair sends no contact: nobody says that the order has it there.
   await world.says('explain order YOUNG', 'without e-mail and phone');
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   const expected = Object.entries(products).map(([code, products]) => {
     return { code, user_email: ['OLD', 'WITHHELD'].includes(code) ? null : `${code}@example.com`, products };
   });
   expect(await world.atService(state)).toEqual(expected);
-  expect(await world.cli('verify orders')).toMatchObject({ status: 0 });
+  await world.ends(0, 'verify orders');
 });

@@ -29,11 +29,11 @@ test('a review whose number of comments moved is read by its id, once, twice if 
   await world.changing(
     inLists((one) => one.id === 1 && Object.assign(one, { comments_count: Number(one.comments_count) + 1 })),
   );
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   await tenMinutesLater();
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   await tenMinutesLater();
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(asked(world)).toBe(2);
   const before = asked(world);
   const at = '2026-03-01T09:00:00.250+09:00';
@@ -61,8 +61,8 @@ test('a review whose number of comments moved is read by its id, once, twice if 
   await tenMinutesLater();
   await comment(world, 1, []);
   await comment(world, 2, []);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
+  await world.done('sync-reviews');
   expect(await world.warehouse(replies)).toEqual([]);
   expect(asked(world)).toBe(before + 4);
 });
@@ -72,17 +72,17 @@ test('a service that shows no comments costs five requests a run, until it does'
   const before = asked(world);
   world.service.hideFields(['comments']);
   await world.atService(`update reference_service.reviews set comments = '[{"id": 1}, {"id": 2}]', updated_at = now()`);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(asked(world)).toBe(before + 5);
   const n = (await world.warehouse('select from warehouse.reviews')).length;
   expect(n).toBeGreaterThan(20);
 
   world.service.hideFields([]);
   // Those that failed wait for ten minutes.
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(asked(world)).toBe(before + n);
   await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(await world.warehouse('select from bi.replies')).toHaveLength(2 * n);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
@@ -101,7 +101,7 @@ test('the comments of a review that is gone, or was forgotten, are asked for no 
   expect(await due()).toEqual([2, 3]);
   // The list still shows the first one.
   await world.run('sync-reviews');
-  expect(await world.cli('forget user minji --apply')).toMatchObject({ status: 0 });
+  await world.ends(0, 'forget user minji --apply');
   expect(await due()).toEqual([1, 3]);
 
   world.service.hideFields([]);
@@ -123,7 +123,7 @@ test('the comments that are read bring nothing else that only the id of the revi
   expect(await world.warehouse(`select tag_name, extra from warehouse.reviews where extra ? 'comments'`)).toEqual([
     { tag_name: null, extra: { comments: [{ id: 7 }], video_urls: [] } },
   ]);
-  expect(await world.cli('verify reviews')).toMatchObject({ status: 0 });
+  await world.ends(0, 'verify reviews');
 });
 
 test('comments are read later if the response is older, a 404, no list, short, or odd', async ({ world }) => {
@@ -148,13 +148,13 @@ test('comments are read later if the response is older, a 404, no list, short, o
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete', reason: 'dead-letters' });
   areWrong = false;
   await world.warehouse(`update sync.comments_due set tried_at = tried_at - interval '10 minutes'`);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(await world.warehouse('select from bi.replies')).toHaveLength(6);
   // Null is the list of a review without any.
   Object.assign(wrong, { 5: { comments: null } });
   areWrong = true;
   await comment(world, 5, []);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(await world.warehouse('select from bi.replies')).toHaveLength(5);
   expect(await world.warehouse('select from sync.comments_due')).toEqual([]);
 });
@@ -168,7 +168,7 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
   const before = world.service.requests()['GET /v1/reviews'];
   const promoted = 'migrate --promote extra.loyalty_tier:text';
   expect(await world.cli(promoted)).toMatchObject({ status: 0 });
-  expect(await world.cli('migrate --promote extra.points:bigint')).toMatchObject({ status: 0 });
+  await world.ends(0, 'migrate --promote extra.points:bigint');
   const columns =
     'select loyalty_tier as tier, points from bi.reviews where review_id between 1 and 4 order by review_id';
   expect(await world.warehouse(columns)).toEqual([
@@ -181,9 +181,9 @@ test('migrate --promote makes a column of a field of extra, which later pages fi
 
   tiers[1] = 'silver';
   await world.atService('update reference_service.reviews set updated_at = now() where id = 1');
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect((await world.warehouse(columns))[0]).toEqual({ tier: 'silver', points: null });
-  expect(await world.cli('verify reviews')).toMatchObject({ status: 0 });
+  await world.ends(0, 'verify reviews');
   await world.says(promoted, 'was already');
   const wrong = ['points:text', 'score:text', 'brand:text', 'Score:text', 'Month:text', 'at:date', 'a"b:text'];
   for (const one of [...wrong.map((field) => `extra.${field}`), 'loyalty_tier:text', 'extra.f:__proto__'])

@@ -13,7 +13,7 @@ async function pushOrders(world: OrderWorld, count = 5): Promise<void> {
     order(`O${index + 1}`, { user_email: `${index + 1}@example.com` }, line('1', 7)),
   );
   await world.place(...placed, order('NEWEST', { updated_at: new Date() }));
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   world.serviceRule(() => 'pass');
 }
 
@@ -43,7 +43,7 @@ test('what the feed missed is pushed once; orders that did not change cost no re
     insert into o (code, created_at, updated_at) values ('LATE', now() - interval '2 days', now() - interval '2 days');
     insert into o (code, updated_at) values ('UNDATED', null);
     insert into l (order_code, line_code, product_id) values ('LATE', '1', 7)`);
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   expect(await world.codesAtService()).not.toContain('LATE');
   const found = { orders_pushed: 3, orders_failed: 1 };
   expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', counts: found });
@@ -199,7 +199,7 @@ test('a truncated table deletes nothing until somebody says that it is right', a
   await pushOrders(world);
   await world.shop('truncate o, l');
   expect(await reconcile(world)).toMatchObject({ status: 1, error: expect.stringContaining('migrate --same-shop') });
-  expect(await world.cli('migrate --same-shop')).toMatchObject({ status: 0 });
+  await world.ends(0, 'migrate --same-shop');
   await missForADay(world, 'select');
   const error = expect.stringContaining('--allow-removals');
   expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', error });
@@ -246,7 +246,7 @@ test('what stops the rescan does not stop the reconcile of reviews, nor the othe
   await world.shop(`alter table elsewhere rename to l; update l set status = 'delivered'`);
   world.serviceRule(({ path }) => (path.startsWith('/v1/reviews') ? { status: 403 } : 'pass'));
   const reviewless = /^sync reconcile: reviews: (?!done).*\nsync reconcile: orders: done\. .*5 orders pushed/s;
-  expect(await world.says('sync reconcile', reviewless)).toMatchObject({ status: 1 });
+  await world.ends(1, 'sync reconcile', reviewless);
 });
 
 test('an unanswered deletion is made good if the shop shows the order again', async ({ world }) => {
@@ -261,7 +261,7 @@ test('an unanswered deletion is made good if the shop shows the order again', as
   expect(await rescan(world)).toMatchObject({ outcome: 'incomplete', counts: { orders_deleted: 0 } });
   expect(await world.codesAtService()).not.toContain('O1');
   world.serviceRule(() => 'pass');
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-orders');
   await world.shop('insert into o select * from away');
   await rescan(world);
   expect(await world.codesAtService()).toContain('O1');

@@ -74,7 +74,7 @@ test('a second that the service refuses stops nothing else, and is read once it 
   await world.says('status', /Open gaps\n.*Why\s+created .*the service refuses the request \(4xx\)/);
 
   twist.change = undefined;
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(await gaps(world)).toEqual([]);
   expect(await world.warehouse('select from warehouse.reviews where id = 100')).toHaveLength(1);
 });
@@ -93,7 +93,7 @@ test('lists that show nothing of what the overview names are gaps, not done', as
   const { error } = unnamed;
   expect([verified.status, JSON.parse(verified.stdout)]).toMatchObject([1, { differing: 0, problems: [error, error] }]);
   twist.change = undefined;
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(await held(world)).toBe(60);
 });
 
@@ -107,7 +107,7 @@ test('an overview that names hidden reviews is no gap if lists show others', asy
   // Neither the first nor the last review that the warehouse holds is listed any more.
   await world.atService('delete from reference_service.reviews where id in (2, 19)');
   expect(JSON.parse((await cli('verify', 'reviews')).stdout)).toMatchObject({ problems: [] });
-  expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('reconcile-reviews');
   expect([await deleted(world), await gaps(world)]).toEqual([[2, 19], []]);
 });
 
@@ -157,7 +157,7 @@ test('bad reviews, and a full disk, stop nothing else, and are stored in the end
 
 test('what lists show of a bad review counts, not an older version or 404 by its id', async ({ hourly }) => {
   const { world, twist } = await hourly(3);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   await world.atService('update reference_service.reviews set updated_at = now()');
   twist.change = (answer, call) => {
     const { body } = answer;
@@ -247,7 +247,7 @@ test('while the clocks differ by more than a day, runs of reviews fail and say s
     twist.change = ({ headers }) => Object.assign(headers, { date: new Date(Date.now() + days * day).toUTCString() });
   };
   setClock(-0.9);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   await addReview(world);
   setClock(-1.2);
   expect(await world.run('sync-reviews')).toMatchObject(incompleteBy('1 day behind the clock of this machine'));
@@ -260,7 +260,7 @@ test('while the clocks differ by more than a day, runs of reviews fail and say s
   twist.change = (answer, { method }) => {
     if (method === 'GET') Object.assign(answer.headers, { age: '540' });
   };
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(await held(world)).toBe(31);
   const ages = `select extract(epoch from now() - captured_at) > 530 as captured,
     (select extract(epoch from now() - max(started_at)) > 530 from sync.export_windows) as read
@@ -289,7 +289,7 @@ test('an overview that is a day off, weeks late or empty hides no old review', a
   for (const overview of [naming(ago(100 + 35 / 24), ago(101)), naming(ago(70), ago(70)), naming(null, null)]) {
     await world.warehouse('delete from warehouse.reviews');
     twist.change = overview;
-    expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'done' });
+    await world.done('backfill-reviews');
     expect(await held(world)).toBe(60);
   }
 });
@@ -308,13 +308,13 @@ test('of a service that shows by update only what was edited new reviews are rea
     await world.atService(
       `update reference_service.reviews set updated_at = now() - interval '${minutes} minutes' where id = 5`,
     );
-    expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+    await world.done('sync-reviews');
     expect(await held(world)).toBe(61 + at);
   }
   // A review appears whose date was read before, as after a moderation.
   await world.run('reconcile-reviews');
   await written(3);
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(await held(world)).toBe(63);
 });
 
@@ -350,7 +350,7 @@ test('an odd overview stops no run of reviews; lists without their first second 
     const days = ['--from', ago(30).slice(0, 10), '--to', ago(-1).slice(0, 10)];
     const [stdout, stderr] = [expect.stringContaining('missing'), expect.not.stringContaining('out of')];
     expect(await cli('verify', 'reviews', ...days)).toMatchObject({ status: 1, stdout, stderr });
-    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+    await world.done('reconcile-reviews');
     expect(await held(world)).toBe(60);
   }
   // The days that were not read have a name all the same.
@@ -367,7 +367,7 @@ test('an overview that names no date costs little, and hides nothing for long', 
   await world.changing({
     answer: (answer, { path }) => body && path === '/v1/reviews/overview' && Object.assign(answer, { body }),
   });
-  expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'done' });
+  await world.done('sync-reviews');
   expect(listed(world)).toBeLessThan(44);
 
   // One and three years old: no list of the newest days shows them.
@@ -376,7 +376,7 @@ test('an overview that names no date costs little, and hides nothing for long', 
   body = { first_review_created_at: null, last_review_created_at: null };
   for (const known of [1, 2]) {
     await world.warehouse('delete from sync.export_windows');
-    expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done' });
+    await world.done('reconcile-reviews');
     expect(await held(world)).toBe(known);
   }
 });
