@@ -1,13 +1,7 @@
 import { expect } from 'vitest';
 import { allowance } from '../../src/orders/limits.ts';
 import { takeRemovals } from '../../src/warehouse/orders/removal-allowance.ts';
-import { type OrderWorld, order, orders, orderTest as test } from '../harness/order-world.ts';
-
-/** Orders O1, O2 … with two lines each, pushed. @param lines how many order n has instead. */
-async function pushOrders(world: OrderWorld, count: number, lines = (_n: number) => 2): Promise<void> {
-  await world.place(...orders(count, lines));
-  await world.sync();
-}
+import { line, type OrderWorld, order, orders, orderTest as test } from '../harness/order-world.ts';
 
 /** As after so many removals at this moment. */
 const useUpAllowance = (world: OrderWorld, removals: number = allowance.perDay) =>
@@ -22,7 +16,8 @@ const subOrders = 'select count(*)::integer as n from reference_service.sub_orde
 const touch = 'update o set updated_at = now()';
 
 test('as many removed lines go as the allowance reaches, all of an order or none', async ({ world }) => {
-  await pushOrders(world, 11, (n) => (n === 9 ? 8 : 2));
+  await world.place(...orders(11, (n) => (n === 9 ? 8 : 2)));
+  await world.sync();
   await useUpAllowance(world, allowance.perDay - 5);
   // The six lines of O9 are more than the allowance. O10 loses all its lines, and a line of O11 its code.
   await world.shop(`create table kept as select * from l;
@@ -39,7 +34,6 @@ test('as many removed lines go as the allowance reaches, all of an order or none
   const reasonOf = (code: string) => letters.find(({ key }) => key === code)?.reason;
   expect(reasonOf('O9')).toMatch(/^6 of its sub-orders are not removed .* the removals of 24 hours are used up/);
   expect(reasonOf('O10')).toMatch(/^the shop shows no line of the order any more, .* has 2 of its sub-orders/);
-  expect(letters[5]?.reason).toContain('line_code');
   await world.ends(1, 'verify orders --repair');
   expect(await world.atService(subOrders)).toEqual([{ n: 23 }]);
   await world.shop(`delete from l where order_code in ('O10', 'O11');
@@ -55,18 +49,19 @@ test('to allow the removals of a backfill mails nobody', async ({ world }) => {
   await world.place(...orders(1, () => 2), order('YOUNG', { created_at: new Date(), user_email: 'kim@example.com' }));
   const backfill = 'backfill orders --from 2000-01-01 --to 2001-12-31';
   await world.shop(`update o set created_at = '2001-06-01' where code = 'O1'`);
-  expect(await world.cli(backfill)).toMatchObject({ status: 0 });
+  await world.ends(0, backfill);
   await useUpAllowance(world);
   await world.shop(`delete from l where order_code = 'O1' and line_code = '2'`);
   const { error } = await world.json(backfill);
   const [, advised = ''] = /If they are right, run: review-sync (.*? --allow-removals)/.exec(String(error)) ?? [];
-  expect(await world.cli(advised)).toMatchObject({ status: 0 });
+  await world.ends(0, advised);
   expect(await world.codesAtService()).toEqual(['O1']);
   expect(await world.atService(subOrders)).toEqual([{ n: 1 }]);
 });
 
 test('an order of the service that two codes are linked to is not deleted with one', async ({ world }) => {
-  await pushOrders(world, 1);
+  await world.place(order('O1', line('1', 7)));
+  await world.sync();
   // The shop wrote the code otherwise, and the service took both for the same order.
   await world.warehouse(
     `insert into sync.order_links (order_code, order_id, contact, fingerprint, sent_fields)

@@ -12,7 +12,7 @@ import { openLog } from '../../src/base/log.ts';
 import { startDueRun } from '../../src/runs/start-run.ts';
 import { openRunChoice } from '../../src/runs/start-worker.ts';
 import { ordersOfAllAges } from '../../src/warehouse/orders/known-orders.ts';
-import { runCli, until } from '../harness/cli.ts';
+import { until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { createOrderShop, line, type OrderWorld, order, orderTest as test } from '../harness/order-world.ts';
 import { daysAgo, runJob } from '../harness/world.ts';
@@ -25,16 +25,13 @@ async function pushForty(world: OrderWorld): Promise<void> {
   world.serviceRule(() => 'pass');
 }
 
-async function verdict(world: OrderWorld) {
-  const { shop, warehouse } = await world.openApp();
-  return (await sameShop({ shop, db: warehouse.db })).verdict;
-}
-
 test('a shop is recognised by one of a dozen pushed orders, and by its date', async ({ world }) => {
-  expect(await verdict(world)).toBe('unknown');
+  const { shop, warehouse } = await world.openApp();
+  const is = async (verdict: string) => expect(await sameShop({ shop, db: warehouse.db })).toMatchObject({ verdict });
+  await is('unknown');
   await pushForty(world);
-  expect(await verdict(world)).toBe('same');
-  const asked = (await ordersOfAllAges((await world.openApp()).warehouse.db)).map(({ code }) => Number(code.slice(1)));
+  await is('same');
+  const asked = (await ordersOfAllAges(warehouse.db)).map(({ code }) => Number(code.slice(1)));
   expect(asked).toHaveLength(12);
   expect(asked).toEqual(expect.arrayContaining([0, 1, 2, 37, 38, 39]));
   // One of them in each sixth of the time between.
@@ -44,44 +41,42 @@ test('a shop is recognised by one of a dozen pushed orders, and by its date', as
   // An archive of the older half, and a zone that was corrected.
   await world.shop(`delete from o where created_at < now() - interval '20 days'`);
   await world.shop(`update o set created_at = created_at + interval '9 hours' - interval '0.9 seconds'`);
-  expect(await verdict(world)).toBe('same');
+  await is('same');
   // Another shop that numbers its orders by day, too.
   await world.shop(`update o set created_at = created_at + interval '7 minutes 3 seconds'`);
-  expect(await verdict(world)).toBe('other');
+  await is('other');
   // Unless a person says that the orders are the same.
   await world.ends(0, 'migrate --same-orders');
-  expect(await verdict(world)).toBe('same');
+  await is('same');
   await world.shop(`update o set created_at = created_at - interval '2 days 7 minutes 3 seconds'`);
-  expect(await verdict(world)).toBe('other');
+  await is('other');
   // A row that cannot be read says nothing, but others do.
   await world.shop(`update o set created_at = 'infinity' where code = 'O1'`);
-  expect(await verdict(world)).toBe('other');
+  await is('other');
   await world.shop(`update o set created_at = 'infinity'`);
-  expect(await verdict(world)).toBe('unknown');
+  await is('unknown');
   // Orders that were never accepted, or are known to be gone, show nothing.
   await world.shop(`update o set created_at = '2001-01-01'`);
   await world.warehouse(`update sync.order_links set order_id = null where order_code <> 'O5'`);
-  expect(await verdict(world)).toBe('other');
+  await is('other');
   await world.warehouse(`update sync.order_links set absent_since = now() where order_code = 'O5'`);
-  expect(await verdict(world)).toBe('unknown');
+  await is('unknown');
 });
 
 test('nothing of another shop is sent by any command; verify and doctor say so', async ({ world }) => {
   await pushForty(world);
   const other = await createDatabase();
   await createOrderShop(other);
-  const environment = { ...world.environment, SHOP_DATABASE_URL: other };
   await world.warehouse(
     `insert into sync.dead_letters (kind, key, order_code, reason, payload) values ('order', 'X', 'X', 'bad', '{}')`,
   );
-  const detached = 'backfill orders --detach';
-  for (const command of ['sync orders', 'backfill orders', detached, 'verify orders --repair', 'dead-letters retry']) {
-    const stderr = expect.stringMatching(/none of 12 orders of all ages.*review-sync migrate --same-shop/s);
-    expect([command, await runCli(command.split(' '), environment)]).toMatchObject([command, { status: 1, stderr }]);
-  }
-  expect(await world.warehouse('select from sync.runs')).toEqual([]);
-  expect((await runCli(['doctor'], environment)).stdout).toContain('none of 12 orders of all ages');
   expect(await world.prints('doctor')).not.toContain('orders of all ages');
+  world.environment.SHOP_DATABASE_URL = other;
+  const runs = ['sync orders', 'backfill orders', 'backfill orders --detach'];
+  for (const command of [...runs, 'verify orders --repair', 'dead-letters retry'])
+    await world.ends(1, command, /none of 12 orders of all ages.*review-sync migrate --same-shop/s);
+  expect(await world.warehouse('select from sync.runs')).toEqual([]);
+  await world.says('doctor', 'none of 12 orders of all ages');
   expect(world.requests().filter(({ path }) => path.startsWith('/v1/orders'))).toEqual([]);
 });
 
