@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ageClock, firstDecision, mayCarryContact } from '../../src/orders/contact-rule.ts';
-import { type DesiredOrder, desiredOrder } from '../../src/orders/plan/desired-order.ts';
 import { triggers } from '../../src/warehouse/runs/runs.ts';
 import { usualRights } from '../harness/sync-orders.ts';
 
@@ -79,36 +78,5 @@ describe('the age of an order', () => {
     const [ahead, behind] = [clock(new Date(now.getTime() + 9000)), clock(new Date(now.getTime() - 9000))];
     machineMs += 1000;
     expect([ahead(), behind()].map((at) => at.getTime() - now.getTime())).toEqual([10_000, 1000]);
-  });
-});
-
-describe('the fingerprint', () => {
-  const printOf = (user_phone: string | null, more: Record<string, string | null> = {}) => {
-    const order = { code: 'A', created_at: '2026-01-01T00:00:00Z', total_price: '10', user_phone, ...more };
-    return (desiredOrder({ order, lines: [] }, new Map(), new Map(), 'off') as DesiredOrder).fingerprint;
-  };
-  const phone = (at: number) => `010-${String(at).padStart(8, '0')}`;
-
-  test('has 16 bits of a phone number, which depend on the code of the order', () => {
-    const phones = Array.from({ length: 4000 }, (_, at) => phone(at));
-    const alike = [...Map.groupBy(phones, (one) => printOf(one)).values()].filter(({ length }) => length > 1);
-    const pairs = alike.reduce((sum, { length }) => sum + (length * (length - 1)) / 2, 0);
-    // 4000 × 3999 / 2 pairs, of which one in 65,536 collides: about 122. Standard deviation 11.
-    expect(pairs).toBeGreaterThan(80);
-    expect(pairs).toBeLessThan(165);
-    // Two numbers that collide in one order differ in most others.
-    const inOthers = ['B', 'C', 'D'].map((code) => (alike[0] ?? []).map((one) => printOf(one, { code })));
-    expect(inOthers.some(([one, other]) => one !== other)).toBe(true);
-  });
-
-  test('shows which of phone number and e-mail address was changed, set or cleared', () => {
-    const prints = [
-      printOf(null),
-      printOf(phone(1)),
-      printOf(phone(2)),
-      printOf(null, { user_email: phone(1) }),
-      printOf(phone(1), { user_email: 'kim@example.com' }),
-    ];
-    expect(new Set(prints).size).toBe(prints.length);
   });
 });

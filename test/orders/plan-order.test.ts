@@ -281,23 +281,6 @@ describe('the lines of an order', () => {
     expect(isDifferent(found)).toBe(false);
   });
 
-  test('keep a reviewed sub-order only if its product was registered again', () => {
-    const known = (product_code: string, reviews_count: number | null = 1) => {
-      const content = { ...link('1', 11).content, product_code };
-      return { shown: atService({ sub_orders: [subOrder({ reviews_count })] }), lines: [link('1', 11, { content })] };
-    };
-    const line = { product_id: null, product_code: 'P', price: '13' };
-    const row = { order: orderRow, lines: [{ ...lineRow, ...line }] };
-    const shop = desiredOrder(row, new Map([['P', 9]]), new Map(), 'off') as DesiredOrder;
-    for (const reviews of [1, null])
-      expect(requestsOf({ ...known('P', reviews), shop }).slice(1)).toEqual([
-        { method: 'PUT', path: '/v1/orders/1/sub_orders/11', body: { price: '13' } },
-      ]);
-    // The shop has exchanged the product of the line.
-    expect(requestsOf({ ...known('Q'), shop }).slice(1)).toMatchObject([{ method: 'POST', body: { product_id: 9 } }]);
-    expect(requestsOf({ ...known('P', 0), shop })[1]?.body).toEqual({ price: '13', product_id: 9 });
-  });
-
   test('lose their links if the order has another id by now, but for open creations', () => {
     const shop = ofShop({}, [{}, { line_code: '2' }, { line_code: '3', product_id: null, product_code: 'P' }]);
     const lines = [link('1', 11), link('2', null, { idsBefore: [] }), link('3', 13), link('gone', 14)];

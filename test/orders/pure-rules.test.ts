@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
@@ -6,13 +5,7 @@ import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isSameCode, isTooLong } from '../../src/base/codes.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
-import {
-  type DesiredOrder,
-  desiredOrder,
-  fingerprint,
-  optionalFields,
-  requestBody,
-} from '../../src/orders/plan/desired-order.ts';
+import { type DesiredOrder, desiredOrder, optionalFields, requestBody } from '../../src/orders/plan/desired-order.ts';
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
 import {
@@ -21,7 +14,6 @@ import {
   isSameSecond,
   isSameText,
   isShownAs,
-  type MoneyUnit,
   moneyUnitOf,
   optionsKey,
   optionsText,
@@ -85,12 +77,8 @@ const recorded = (known: Partial<OrderMemory>, before: Partial<OrderLink> = {}, 
 test('a creation without response leaves open whether the service has the order', () => {
   const failed = (failure: 'transient' | 'permanent', orderId: number | null, before?: Partial<OrderLink>) =>
     recorded({ orderId, stop: { reason: 'no', failure } }, before).isAnswered;
-  const unreadable = { failedPushes: 1 };
-  expect([failed('transient', null), failed('permanent', null, unreadable), failed('transient', 1)]).toEqual([
-    false,
-    true,
-    true,
-  ]);
+  expect([failed('transient', null), failed('transient', 1)]).toEqual([false, true]);
+  expect(failed('permanent', null, { failedPushes: 1 })).toBe(true);
   const [died, lost] = [{ failedPushes: 0 }, { failedPushes: 1, fingerprint: 'f' }];
   expect([died, lost].map((before) => failed('permanent', null, before))).toEqual([false, false]);
   expect(failed('permanent', null, { ...lost, pushedAt: new Date() })).toBe(true);
@@ -106,28 +94,13 @@ describe('desiredOrder', () => {
     expect(new Set([key('A/1', '2'), key('A', '1/2'), key('A%2F1', '2')]).size).toBe(3);
   });
 
-  test('each line is pushed, waits or is faulty; each dead letter has a key of its own', () => {
-    const anyLine = fc.record({
-      lineCode: fc.constantFrom('1', '2', '', null),
-      more: fc.constantFrom({}, { product_id: null, product_code: 'P' }, { product_id: null }, { price: 'much' }),
-    });
-    fc.assert(
-      fc.property(fc.array(anyLine, { maxLength: 8 }), (lines) => {
-        const raws = lines.map(({ lineCode, more }) => line(lineCode, more));
-        const { lines: pushed, waiting, faulty } = desiredOf({}, raws);
-        const codes = [...pushed, ...waiting, ...faulty].map((one) => one.lineCode);
-        expect(codes.length).toBe(new Set(raws.map((raw) => raw.line_code || JSON.stringify(raw))).size);
-        expect(new Set(codes).size).toBe(codes.length);
-        expect(new Set(faulty.map((one) => one.key)).size).toBe(faulty.length);
-      }),
-    );
-  });
-
   test('two lines with one code are one dead letter with both rows; neither is pushed', () => {
     const rows = [line('1', { price: '5' }), line('1', { price: '6' })];
-    expect(desiredOf({}, [...rows, line('2')])).toMatchObject({
+    const hash = expect.stringMatching(/^sha256:/);
+    // Lines without a code are a dead letter each.
+    expect(desiredOf({}, [...rows, line('2'), line(''), line(null)])).toMatchObject({
       lines: [{ lineCode: '2' }],
-      faulty: [{ lineCode: '1', payload: rows }],
+      faulty: [{ lineCode: '1', payload: rows }, { lineCode: hash }, { lineCode: hash }],
     });
   });
 
@@ -163,16 +136,6 @@ describe('desiredOrder', () => {
 });
 
 describe('fingerprint', () => {
-  test('is the same in any order of keys, and another one for other values', () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
-        const reversed = Object.fromEntries(Object.entries(value).reverse());
-        expect(fingerprint(reversed)).toBe(fingerprint(value));
-        expect(fingerprint({ ...value, added: 1 })).not.toBe(fingerprint({ ...value, added: 2 }));
-      }),
-    );
-  });
-
   test('stays as it was in earlier versions', () => {
     const [created_at, amount] = ['2024-01-01T00:00:00.000000Z', '12.3400000000000000'];
     const printOf = (customer: Record<string, string>) =>
@@ -275,21 +238,14 @@ test('failures are counted while the order is the same, and a change begins agai
   expect(failed('another')).toMatchObject({ failedPushes: 1, dueAfterMs: 0 });
 });
 
-describe('retryDelayMs', () => {
-  const minutes = (kind: 'transient' | 'permanent', failedPushes: number) => retryDelayMs(kind, failedPushes) / 60_000;
-
-  test('a transient failure is tried after 0, 10, 20 … minutes, a refusal after a day', () => {
-    const after = [1, 2, 3, 4, 8, 9, 10, 100].map((failed) => minutes('transient', failed));
-    expect(after).toEqual([0, 10, 20, 40, 640, 1280, 1440, 1440]);
-    expect([1, 2, 50].map((failed) => minutes('permanent', failed))).toEqual([1440, 1440, 1440]);
-  });
-
-  test('an order with a refused line and one that may pass is tried by the next run', () => {
-    const dueAfter = (...kinds: ('transient' | 'permanent')[]) =>
-      recorded({ failures: kinds.map((failure) => ({ lineCode: '1', reason: 'r', failure })) }).dueAfterMs;
-    expect(dueAfter('permanent')).toBe(86_400_000);
-    expect(dueAfter('permanent', 'transient')).toBe(0);
-  });
+test('a transient failure is tried after 0, 10, 20 … minutes, a refusal after a day', () => {
+  const minutes = [1, 2, 3, 4, 8, 9, 10, 100].map((failed) => retryDelayMs('transient', failed) / 60_000);
+  expect(minutes).toEqual([0, 10, 20, 40, 640, 1280, 1440, 1440]);
+  expect([1, 50].map((failed) => retryDelayMs('permanent', failed))).toEqual([86_400_000, 86_400_000]);
+  // An order with a refused line and one that may pass is tried by the next run.
+  const dueAfter = (...kinds: ('transient' | 'permanent')[]) =>
+    recorded({ failures: kinds.map((failure) => ({ lineCode: '1', reason: 'r', failure })) }).dueAfterMs;
+  expect([dueAfter('permanent'), dueAfter('permanent', 'transient')]).toEqual([86_400_000, 0]);
 });
 
 describe('what is known after a request', () => {
@@ -383,24 +339,12 @@ test.each([
 });
 
 describe('what counts as the same', () => {
-  test('a price agrees in the unit of the service, and in no other', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 2, max: 10 ** 12 }), fc.constantFrom(1, 100, 1000), (cents, count) => {
-        const unit = count as NonNullable<MoneyUnit>;
-        const digits = String(unit).length - 1;
-        const text =
-          digits === 0 ? String(cents) : `${Math.floor(cents / unit)}.${String(cents % unit).padStart(digits, '0')}`;
-        const shown = { cents, currency_iso: 'EUR' };
-        expect(isShownAs(shown, text, unit)).toBe(true);
-        expect(isShownAs(shown, text, undefined)).toBe(true);
-        expect(isShownAs({ ...shown, cents: cents + 1 }, text, unit)).toBe(false);
-        expect(isShownAs({ ...shown, cents: cents * 100 }, text, unit)).toBe(false);
-        expect(moneyUnitOf([{ amount: text, shown }])).toBe(unit);
-      }),
-    );
-  });
-
   test.each([
+    ['12.50', 1250, 100, true],
+    ['12.50', 1250, undefined, true],
+    ['12.50', 12_500, undefined, true],
+    ['12.50', 1251, undefined, false],
+    ['12.50', 125_000, 100, false],
     ['12.50', 13, 1, true],
     ['12.50', 12, 1, true],
     ['12.50', 14, 1, false],
@@ -427,6 +371,7 @@ describe('what counts as the same', () => {
     expect(moneyUnitOf([])).toBeUndefined();
     expect(moneyUnitOf([amount('0', 0), amount('0.00', 0)])).toBeUndefined();
     expect(moneyUnitOf([amount('5', 7)])).toBeUndefined();
+    expect([12, 1234, 12_340].map((cents) => moneyUnitOf([amount('12.34', cents)]))).toEqual([1, 100, 1000]);
     // 0.001 that is shown as 1 agrees in any unit.
     expect(moneyUnitOf([amount('0.001', 1), amount('18.6', 18_600)])).toBe(1000);
     // Somebody has changed the first one there.
@@ -446,20 +391,11 @@ describe('what counts as the same', () => {
     expect(isSameInAnyCase('Deliverytm', 'Delivery™')).toBe(true);
     expect(isSameText('Kim &amp;amp; Lee &lt;b&gt;', 'Kim &amp;  Lee\u00a0<b>')).toBe(true);
     // A grade whose name has the same case goes first; fields of an order and its lines are the same in any case.
-    expect([isSameText('Kim', 'kim'), isSameInAnyCase('Kim', 'kim'), isSameInAnyCase(null, 'k')]).toEqual([
-      false,
-      true,
-      false,
-    ]);
-    const parcels = [
-      ['1234-56', '123456'],
-      ['AB 12', 'ab12'],
-      ['-', '12'],
-      ['12-3', '12-4'],
-      [null, '-'],
-    ] as const;
-    expect(parcels.map(([theirs, ours]) => isSameInvoice(theirs, ours))).toEqual([true, true, false, false, false]);
-    expect(isSameText(null, 'Kim')).toBe(false);
+    for (const one of ['kim', null]) expect(isSameText('Kim', one)).toBe(false);
+    expect([isSameInAnyCase('Kim', 'kim'), isSameInAnyCase(null, 'k')]).toEqual([true, false]);
+    expect([isSameInvoice('1234-56', '123456'), isSameInvoice('AB 12', 'ab12')]).toEqual([true, true]);
+    for (const other of ['12-4', '-', null]) expect(isSameInvoice(other, '12-3')).toBe(false);
+    expect(isSameInvoice(null, '-')).toBe(false);
     expect(areSameOptions({ size: 'l' }, { Size: 'L', Engraving: '' })).toBe(true);
     expect(areSameOptions({ [decomposed]: '1' }, { 김하나: '1' })).toBe(true);
     expect(areSameOptions({ Size: 'L' }, { Size: 'M' })).toBe(false);
@@ -468,28 +404,15 @@ describe('what counts as the same', () => {
   test('options may be reordered and trimmed, dates differ by less than a second', () => {
     expect(areSameOptions({ 'b ': ' 2', a: '1' }, { a: '1 ', b: '2' })).toBe(true);
     expect(optionsText({ size: 'S', colour: 'red' })).toBe('colour:red, size:S');
-    const codes = [
-      [' a', 'A '],
-      ['É'.normalize('NFD'), 'é'],
-      ['a', 'b'],
-    ] as const;
-    expect(codes.map(([one, other]) => isSameCode(one, other))).toEqual([true, true, false]);
+    expect([isSameCode(' aé', 'AÉ '.normalize('NFD')), isSameCode('a', 'b')]).toEqual([true, false]);
     expect(areSameOptions({ a: '1' }, {})).toBe(false);
     // The service is sent `Taille ::L` and `Size: EU:42`, and splits at the first colon.
     expect(areSameOptions({ 'Taille :': 'L' }, { 'Taille ': ':L' })).toBe(true);
     expect(areSameOptions({ 'Size: EU': '42' }, { Size: 'EU:42' })).toBe(true);
     expect(areSameOptions({ 'Size: EU': '42' }, { Size: 'US:42' })).toBe(false);
     expect(isSameSecond('2026-01-01T09:00:00.900+09:00', '2026-01-01T00:00:00Z')).toBe(true);
-    // ISO 8601 allows an offset of hours alone, and one without colon. Ruby prints spaces.
-    for (const text of [
-      'T09:00:00.000+09',
-      'T09:00:00.000+0900',
-      'T09:00:00.000+09:00',
-      ' 09:00:00 +0900',
-      'T09:00:00 +0900',
-    ])
-      expect(isSameSecond(`2026-01-01${text}`, '2026-01-01T00:00:00+00:00')).toBe(true);
-    expect(isSameSecond('0026-01-01 09:00:00 +0900', '2026-01-01T00:00:00Z')).toBe(false);
+    // Ruby prints spaces.
+    expect(isSameSecond('2026-01-01 09:00:00 +0900', '2026-01-01T00:00:00+00:00')).toBe(true);
     expect(isSameSecond(null, undefined)).toBe(true);
     expect(isSameSecond(null, '2026-01-01T00:00:00Z')).toBe(false);
   });
@@ -571,20 +494,19 @@ describe('the requests of one record', () => {
 
   test('after a failure are sent once; the lease is checked before each attempt', async () => {
     let checks = 0;
-    const send = open(() => {
-      checks += 1;
-    });
-    const options: CallOptions[] = [];
-    const checksAfter: number[] = [];
-    const fails = (given: CallOptions) => {
-      options.push(given);
-      given.beforeSend?.();
-      checksAfter.push(checks);
+    const send = open(() => void checks++);
+    const sent: unknown[] = [];
+    const fails = ({ giveUpAfterMs, beforeSend }: CallOptions) => {
+      beforeSend?.();
+      sent.push([giveUpAfterMs, checks]);
       return Promise.reject(new UnavailableError(at(500)));
     };
     for (let request = 1; request <= 3; request += 1) await send(fails);
-    expect(options.map(({ giveUpAfterMs }) => giveUpAfterMs)).toEqual([900, 0, 0]);
-    expect(checksAfter).toEqual([1, 2, 3]);
+    expect(sent).toEqual([
+      [900, 1],
+      [0, 2],
+      [0, 3],
+    ]);
     await expect(send(() => Promise.reject(new UnavailableError(at(500), false)))).rejects.toThrow(UnavailableError);
     // Without a connection no order has failed: the service is down, however few are due.
     const unsent = new UnavailableError(at(), true, true);
@@ -593,14 +515,12 @@ describe('the requests of one record', () => {
 
   test('one that waits in the client is not sent after an abort', async () => {
     const abort = new AbortController();
-    const sent = open(
-      undefined,
-      abort.signal,
-    )(async ({ beforeSend }) => {
+    const send = open(undefined, abort.signal);
+    const aborted = async ({ beforeSend }: CallOptions) => {
       abort.abort(new Error('the run has ended'));
       beforeSend?.();
-    });
-    await expect(sent).rejects.toThrow('the run has ended');
+    };
+    await expect(send(aborted)).rejects.toThrow('the run has ended');
   });
 });
 
