@@ -1,8 +1,6 @@
 import { expect } from 'vitest';
 import { statusReport } from '../../src/app/status-report.ts';
 import type { DeadLetterGroup } from '../../src/warehouse/dead-letters.ts';
-import { unattendedRuns } from '../../src/warehouse/runs/runs.ts';
-import { until } from '../harness/cli.ts';
 import { worldTest as test } from '../harness/world.ts';
 
 test('many gaps are ten lines, dead letters alike are one; --json lists all', async ({ world }) => {
@@ -49,17 +47,4 @@ test('a run is carried out while a process says so, and its job is in the queue'
     ['attended'],
     ['left', 'lost'],
   ]);
-});
-
-test('a run that a process carries out is not called left because the queue is slow', async ({ world }) => {
-  const app = await world.openApp();
-  await app.queues.add('sync-reviews', 'attended');
-  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, attended_at)
-    values ('attended', 'sync-reviews', 'command', now(), now())`);
-  const progress = async (id: string) => {
-    await until(async () => (await unattendedRuns(app.warehouse.db)).length > 0);
-    return app.queues.progress(id);
-  };
-  const { inProgress, leftRuns } = await statusReport({ ...app, queues: { ...app.queues, progress } });
-  expect([inProgress.map(({ isAttended }) => isAttended), leftRuns]).toEqual([[true], []]);
 });

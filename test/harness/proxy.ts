@@ -162,12 +162,11 @@ export const inLists = (change: (review: Fields) => void): Change =>
  * passes the bytes on.
  */
 export async function startTcpProxy(port: number) {
-  let target = port;
   let sent = 0;
   let plan: { n: number; then: () => void } | undefined;
   const sockets = new Set<Socket>();
   const server = createTcpServer((client) => {
-    const upstream = connect(target, '127.0.0.1');
+    const upstream = connect(port, '127.0.0.1');
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('error', () => {});
@@ -188,10 +187,6 @@ export async function startTcpProxy(port: number) {
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    /** New connections go to this port. */
-    passTo(to: number) {
-      target = to;
-    },
     sent: () => sent,
     at(n: number, then: () => void) {
       sent = 0;

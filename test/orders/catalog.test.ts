@@ -171,21 +171,6 @@ test('what the shop changes or clears reaches the service, also below a bad row'
   expect(await icons()).toHaveLength(1);
 });
 
-test('known grades do not need the list of the service', async ({ openWorld }) => {
-  let isOdd = false;
-  const world = await catalogWorld(openWorld, {
-    answer({ body }, { method, path }) {
-      if (isOdd && method === 'GET' && path === '/v1/user_grades') (body as unknown[]).push({});
-    },
-  });
-  await world.shop(`insert into g (code, name) values ('G1', 'Silver'), ('G2', 'Gold')`);
-  expect((await syncCatalog(world)).outcome).toBe('done');
-  isOdd = true;
-  await world.shop(`update g set name = 'Golden' where code = 'G2'`);
-  expect((await syncCatalog(world)).outcome).toBe('done');
-  expect(await named(world, 'user_grades')).toEqual([{ name: 'Silver' }, { name: 'Golden' }]);
-});
-
 test('two runs at once, and one that loses the warehouse, create each grade once', async ({ openWorld }) => {
   const world = await catalogWorld(openWorld);
   const insert = (from: number, to: number) =>

@@ -134,29 +134,3 @@ test('an order on which the shop’s standby cancels every statement stops only 
   expect(await world.openDeadLetters()).toMatchObject([{ key: 'O17' }]);
   expect(await world.warehouse('select from sync.order_links where absent_since is not null')).toEqual([]);
 });
-
-test('a page of codes whose statement the shop’s standby cancels is read in parts', async ({ openWorld }) => {
-  const queries = {
-    orders: `select o.code, o.created_at, o.total_price from o where passes()`,
-    changed_orders: `select code, updated_at as changed_at from o where updated_at >= :since and passes()`,
-  };
-  const world = await openWorld({ environment: { SHOP_SQL_DIR: await orderShopQueries(queries) } });
-  await world.shop(
-    `create function passes() returns boolean volatile language plpgsql as $$
-    begin
-      if current_query() ~ 'limit (20|1)\\M' then
-        raise exception 'canceling statement due to conflict with recovery' using errcode = '40001';
-      end if;
-      return true;
-    end $$`,
-  );
-  await world.place(...Array.from({ length: 20 }, (_, n) => order(`O${n}`)));
-  const { shop } = await world.openApp();
-  for (const axis of ['code', 'created', 'updated'] as const) {
-    const page = await shop.orderCodes({ axis, after: { at: '-infinity', code: '' }, size: 20 });
-    expect(page.keys).toHaveLength(2);
-    expect(page.next).toBeDefined();
-  }
-  const page = shop.orderCodes({ axis: 'code', after: { at: '-infinity', code: '' }, size: 1 });
-  await expect(page).rejects.toThrow("orders.sql: the shop's standby cancelled a statement (conflict with recovery)");
-});

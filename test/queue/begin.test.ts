@@ -9,7 +9,7 @@ import type { AnyRunJob } from '../../src/runs/define-run.ts';
 import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { startWorker } from '../../src/runs/start-worker.ts';
-import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
 import { until } from '../harness/cli.ts';
 import { openTestDueTaker } from '../harness/queues.ts';
 import { worldTest as test } from '../harness/world.ts';
@@ -141,27 +141,6 @@ test('a command joins the open run of its key, unless that is of another zone', 
   // Nothing is left in the queue of the run that it would have begun.
   expect(await app.queues.isAlive(added.mock.lastCall?.[1] ?? id)).toBe(false);
   await expect(startRun(elsewhere, request)).rejects.toThrow('REVIEW_API_TIME_ZONE is UTC here');
-});
-
-test('a command that gets no response to its beginning leaves no open run', async ({ world }) => {
-  const app = await world.openApp();
-  const { db } = app.warehouse;
-  const isBegun = async () => (await world.warehouse('select from sync.runs')).length > 0;
-  for (const isBack of [true, false]) {
-    await world.warehouse('delete from sync.runs');
-    let lost = 0;
-    const losing = db.withPlugin({
-      transformQuery: ({ node }) => node,
-      async transformResult({ result }) {
-        if (!(await isBegun()) || (isBack && lost > 0)) return result;
-        lost += 1;
-        throw new Error(`connection ${lost} is lost`);
-      },
-    });
-    const start = startRun({ ...app, warehouse: { ...app.warehouse, db: losing } }, { job: syncOrders });
-    await expect(start).rejects.toThrow(isBack ? /^connection 1 is lost/ : /may have begun.* runs end sync-orders-/);
-    expect(await openRuns(db)).toEqual([]);
-  }
 });
 
 test('a run of which steps failed names three of the reasons, and keeps its end', async ({ world }) => {

@@ -1,12 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { patchWorker } from '../../src/queue/bullmq-patch.ts';
-import { queueClasses, withRedis } from '../../src/queue/connection.ts';
-import { openQueues } from '../../src/queue/index.ts';
 import type { RunJob } from '../../src/runs/define-run.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { startTcpProxy } from '../harness/proxy.ts';
-import { givenTo, openTestQueues, redisTest, testRuns } from '../harness/queues.ts';
+import { givenTo, openTestQueues, redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 
 test('a worker that cannot ask for a job pauses; an unknown BullMQ is refused', async () => {
@@ -58,19 +55,6 @@ redisTest('a Redis that is gone is an error of each call, not a wait without an 
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
 
-redisTest('a call that gets no response, because the host is gone, is sent over another connection', async () => {
-  const proxy = await startTcpProxy(Number(new URL((await startRedis()).url).port));
-  onTestFinished(proxy.close);
-  const { Queue, connection } = await queueClasses(`redis://127.0.0.1:${proxy.port}`, 200);
-  const queue = new Queue('test', { connection });
-  queue.on('error', () => {});
-  onTestFinished(() => queue.close());
-  expect(await queue.getWaitingCount()).toBe(0);
-  // The next one does not arrive.
-  proxy.at(1, () => {});
-  expect(await queue.getWaitingCount()).toBe(0);
-});
-
 /** A run without steps that counts how often it was planned. */
 const counting: RunJob<number, string> = {
   name: 'sync-orders',
@@ -84,24 +68,3 @@ const counting: RunJob<number, string> = {
   },
   conclude: async () => ({ outcome: 'done', counts: {} }),
 };
-
-redisTest('a worker follows its Redis through a failover that leaves its connections open', async () => {
-  const [old, promoted] = [await startRedis(), await startRedis()];
-  const proxy = await startTcpProxy(Number(new URL(old.url).port));
-  onTestFinished(proxy.close);
-  const context = { runs: 0 };
-  const { runs } = await openTestQueues(`redis://127.0.0.1:${proxy.port}`);
-  await runs.worker(counting, context);
-  const add = async (url: string) => {
-    const there = await openQueues(url, { installation: 'test' });
-    const id = await (await testRuns(there)).start(counting);
-    await there.close();
-    await runs.row(id, counting.name);
-  };
-  await add(old.url);
-  await until(async () => context.runs === 1);
-  proxy.passTo(Number(new URL(promoted.url).port));
-  await withRedis(old.url, (redis) => redis.replicaof('127.0.0.1', 1));
-  await add(promoted.url);
-  await until(async () => context.runs === 2);
-});

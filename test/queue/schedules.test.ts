@@ -1,9 +1,8 @@
 import type pg from 'pg';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { jobs } from '../../jobs/index.ts';
 import { checkSchedules } from '../../src/app/doctor/index.ts';
 import { openLog } from '../../src/base/log.ts';
-import { openOutage } from '../../src/base/outage.ts';
 import { nextRun } from '../../src/queue/next-run.ts';
 import {
   applySchedules,
@@ -13,8 +12,6 @@ import {
   schedulesOf,
   watchSchedules,
 } from '../../src/queue/schedules.ts';
-import { openDueTaker } from '../../src/queue/worker.ts';
-import { until } from '../harness/cli.ts';
 import { onEachQueue, openTestQueues } from '../harness/queues.ts';
 import { hasRedis } from '../harness/servers.ts';
 
@@ -49,15 +46,15 @@ onEachQueue(({ redisUrl }) => {
     const { queues } = await openTestQueues(redisUrl());
     const of = (prefix: string) => ({ ...queues, prefix });
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 60 * minute });
-    for (const prefix of ['nord/', 'sued/']) await applySchedules(of(prefix), [orders]);
+    for (const prefix of ['nord/', 'nord_2/']) await applySchedules(of(prefix), [orders]);
     vi.useRealTimers();
     const before = await plannedRuns(of('nord/'));
-    await applySchedules(of('sued/'), []);
+    await applySchedules(of('nord_2/'), []);
     // Its own run fell due while no worker was there.
     await applySchedules(of('nord/'), [orders]);
     expect(await plannedRuns(of('nord/'))).toEqual(before);
     expect(before).toMatchObject([orders]);
-    expect(await plannedRuns(of('sued/'))).toEqual([]);
+    expect(await plannedRuns(of('nord_2/'))).toEqual([]);
   });
 
   test('a deadlock with another worker is tried again', async () => {
@@ -66,15 +63,6 @@ onEachQueue(({ redisUrl }) => {
     vi.spyOn(queues.scheduled, 'upsertJobScheduler').mockRejectedValueOnce(deadlock);
     await applySchedules(queues, [orders]);
     expect(await plannedRuns(queues)).toMatchObject([orders]);
-  });
-
-  test('workers that start together all set the schedules', async () => {
-    const { queues } = await openTestQueues(redisUrl());
-    for (const _ of [1, 2, 3, 4, 5]) {
-      await Promise.all([1, 2, 3, 4].map(() => applySchedules(queues, [orders, reviews])));
-    }
-    expect(await plannedRuns(queues)).toHaveLength(2);
-    expect(await queues.scheduled.getDelayed()).toHaveLength(2);
   });
 
   test('a start sets the own schedules, the watch only those lost or too far ahead', async () => {
@@ -140,36 +128,12 @@ test.each(goBack)('%s in %s is due after %s at %s', (pattern, timeZone, after, n
   expect(nextRun({ pattern, timeZone }, thatDay(after))).toEqual(new Date(thatDay(next)));
 });
 
-test('a schedule goes on over a change of the clocks by half an hour', async () => {
-  const queues = { ...(await openTestQueues()).queues, prefix: 'nord/' };
-  const hourly = at('0 * * * *', 'sync-catalog', 'Australia/Lord_Howe');
-  const log = openLog('silent');
-  onTestFinished(() => void vi.useRealTimers());
-  // One was set before, and one is new in that time.
-  const daily = at('0 2 * * *', 'sync-orders', 'Australia/Lord_Howe');
-  for (const [start, schedules] of [
-    ['13:50', [hourly]],
-    ['14:01', [hourly, daily]],
-  ] as const) {
-    vi.useFakeTimers({ toFake: ['Date'], now: thatDay(start) });
-    await applySchedules(queues, schedules);
-  }
-  const started: string[] = [];
-  const due = openDueTaker({
-    takeOverSeconds: 25,
-    log,
-    abort: new AbortController().signal,
-    queueOutage: openOutage(log, 'queue'),
-  });
-  onTestFinished(() => due.close());
-  await due.take(queues, async (job) => void started.push(job));
-  await until(async () => started.length > 0);
-  const next = new Date(thatDay('15:00'));
-  const byJob = (await plannedRuns(queues)).toSorted((a, b) => a.job.localeCompare(b.job));
-  expect(byJob).toMatchObject([
-    { ...hourly, next },
-    { ...daily, next },
-  ]);
+test('a queue computes the next run by the offset of the zone', async () => {
+  const { queues } = await openTestQueues();
+  vi.useFakeTimers({ toFake: ['Date'], now: thatDay('14:01') });
+  await applySchedules(queues, [at('0 2 * * *', 'sync-orders', 'Australia/Lord_Howe')]);
+  vi.useRealTimers();
+  expect(await plannedRuns(queues)).toMatchObject([{ next: new Date(thatDay('15:00')) }]);
 });
 
 test('a queue that hangs when the schedules are set is an error after five seconds', async () => {

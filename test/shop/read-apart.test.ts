@@ -80,11 +80,12 @@ test('an order whose statements a standby cancels is a fault of its own', async 
   expect(found.filter(([, why]) => why !== '')).toEqual([['O5', 'orders.sql: it failed → correct it']]);
 });
 
-test('a page of one row that a standby cancels is given up', async () => {
-  let asked = 0;
-  const read = async () => {
-    asked += 1;
-    throw asked === 1 ? failure('shop-conflict') : new Error('it was asked again');
+test('a tenth of a page that a standby cancels is read; of one row, it is given up', async () => {
+  const asked: number[] = [];
+  const read = async (size: number) => {
+    asked.push(size);
+    throw failure('shop-conflict');
   };
-  await expect(readPageInParts(1, AbortSignal.any([]), read)).rejects.toMatchObject({ code: 'shop-conflict' });
+  await expect(readPageInParts(10, AbortSignal.any([]), read)).rejects.toMatchObject({ code: 'shop-conflict' });
+  expect(asked).toEqual([10, 1]);
 });

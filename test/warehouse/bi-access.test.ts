@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { createDatabase, forgetDatabase, queryAgain as query } from '../harness/database.ts';
-import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const member = {
   user_id: 778899,
@@ -100,14 +98,4 @@ describe('a user with the role bi_reader', () => {
       join bi.reviews r using (order_key) join bi.sub_orders s using (order_key)`;
     expect(await query(reader, joined)).toEqual([{ has_review: true, product_id: 7 }]);
   });
-});
-
-test('days are cut in the zone of the service; one that Postgres lacks is named', async () => {
-  const { warehouse, ask } = await openTestWarehouse();
-  await prepareBi(warehouse, { timeZone: 'America/Sao_Paulo' });
-  await ask(`insert into warehouse.reviews (id, created_at, updated_at) values (1, '2026-03-01T02:30:00Z', now())`);
-  expect(await ask(`select time_zone, created_on::text, created_month::text from bi.freshness, bi.reviews`)).toEqual([
-    { time_zone: 'America/Sao_Paulo', created_on: '2026-02-28', created_month: '2026-02-01' },
-  ]);
-  await expect(prepareBi(warehouse, { timeZone: 'Mars/Olympus' })).rejects.toThrow(/Mars\/Olympus/);
 });

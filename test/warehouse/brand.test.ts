@@ -1,7 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packagePath } from '../../src/base/package-path.ts';
 import { prepareBi } from '../../src/warehouse/bi/bi-access.ts';
 import { recountAll } from '../../src/warehouse/bi/recount.ts';
 import { brandName, inBrand } from '../../src/warehouse/brand.ts';
@@ -56,22 +53,6 @@ test('an address that is written in another way is the same account', () => {
   expect(isSameAccount(account, { ...account, client: 'y' })).toBe(false);
 });
 
-test('no text of ours keeps a schema without brand', () => {
-  const folders = [packagePath('sql', 'warehouse'), packagePath('src', 'warehouse'), packagePath('src', 'app')];
-  const files = folders.flatMap((folder) =>
-    readdirSync(folder, { recursive: true }).map((file) => join(folder, String(file))),
-  );
-  const left = files
-    .filter((file) => /\.(sql|ts)$/.test(file))
-    .flatMap((file) => {
-      const text = inBrand(readFileSync(file, 'utf8').replaceAll(/^\s*(--|\*|\/\/).*$/gm, ''), 'a');
-      const named = /\b(sync|warehouse|bi)"?\.["a-z_]+|schema (sync|warehouse|bi)\b|'(sync|warehouse|bi)'::/g;
-      return [...text.matchAll(named)].map(([found]) => `${file}: ${found}`);
-    });
-  // Properties of objects of TypeScript, which are in no statement.
-  expect(left.filter((one) => !/\.ts: warehouse\.[a-z]+$/i.test(one))).toEqual([]);
-});
-
 test('two brands in one database share connections and nothing else', async () => {
   const url = await createDatabase();
   await using shared = openPool({ url, connections: 4 });
@@ -88,9 +69,8 @@ test('two brands in one database share connections and nothing else', async () =
     `select nspname as name from pg_namespace where nspname !~ '^pg_|^information_schema$|^public$' order by 1`,
   );
   const own = ['bi', 'review_sync_migrations', 'sync', 'warehouse'];
+  // No view, key, default, trigger or index can depend on a schema without brand.
   expect(schemas.map(({ name }) => name)).toEqual(own.flatMap((schema) => names.map((name) => `${schema}_${name}`)));
-
-  // So no view, key, default, trigger or index can depend on a schema without brand, or of the other one.
 });
 
 test('a prepared statement of one brand is not that of another on the same connection', async () => {

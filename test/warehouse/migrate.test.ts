@@ -4,7 +4,6 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { describeError, type ReviewSyncError } from '../../src/base/errors.ts';
 import { packagePath } from '../../src/base/package-path.ts';
-import { describeFailure } from '../../src/cli/failure.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { migrateWarehouse } from '../../src/warehouse/migrate.ts';
 import { runCli, until } from '../harness/cli.ts';
@@ -91,46 +90,6 @@ test('migrate refuses a warehouse of a newer version, and changes nothing', asyn
     stderr: expect.stringMatching(/9999_future belongs to a newer version.*\n.*Run one version of review-sync/),
   });
   expect(await queryAgain(url, `select from pg_namespace where nspname = 'bi'`)).toEqual([]);
-});
-
-test('migrate withholds what a backfill of an earlier version left to the next sync', async () => {
-  await cli('migrate');
-  await queryAgain(
-    url,
-    `insert into sync.order_links (order_code, contact, sent_fields, pushed_at, fingerprint, due_at, lease_owner) values
-       ('left', 'allowed', '{user_name}', now(), null, now(), null),
-       ('changed after a sync', 'allowed', '{user_phone}', now(), null, now(), null),
-       ('pushed by a sync', 'allowed', '{}', now(), 'a', null, null),
-       ('failed', 'allowed', '{}', now(), 'a', now(), null),
-       ('begun', 'allowed', '{}', null, null, now(), 'a');
-     delete from review_sync_migrations.applied where name = '0031_left_contact'`,
-  );
-  await cli('migrate');
-  expect(await queryAgain(url, `select order_code from sync.order_links where contact = 'withheld'`)).toEqual([
-    { order_code: 'left' },
-  ]);
-});
-
-test('migrate says that nothing was changed only if the server has said so', async () => {
-  await using warehouse = await openWarehouse({ url, connections: 1 });
-  for (const [error, said] of [
-    [
-      new Error('Connection terminated'),
-      /\(all was changed, or nothing: run migrate again\).*\n→ .*WAREHOUSE_DATABASE_URL/,
-    ],
-    [new pg.DatabaseError('no', 1, 'error'), /\(nothing was changed\).*\n→ review-sync doctor/],
-  ] as const) {
-    let isFirst = true;
-    const failing = warehouse.db.withPlugin({
-      transformQuery: ({ node }) => node,
-      async transformResult({ result }) {
-        if (!isFirst) throw error;
-        isFirst = false;
-        return result;
-      },
-    });
-    expect(await migrateWarehouse(failing).catch(describeFailure)).toMatch(said);
-  }
 });
 
 describe('a session that holds a lock', () => {

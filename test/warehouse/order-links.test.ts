@@ -9,7 +9,6 @@ import {
 } from '../../src/warehouse/orders/due-orders.ts';
 import { absenceSummary, absentOrders, knownOrders } from '../../src/warehouse/orders/known-orders.ts';
 import { alikeOrders, makeAlikeDue } from '../../src/warehouse/orders/order-links.ts';
-import { allReadBy, noteOrderQueries, orderQueriesState } from '../../src/warehouse/orders/order-queries.ts';
 import { openTestWarehouse } from '../harness/warehouse.ts';
 
 const { ask, warehouse } = await openTestWarehouse();
@@ -88,16 +87,6 @@ test('an order that cannot be read is read again after each of the distances in 
   expect(minutes).toEqual([{ n: 0 }, { n: 10 }, { n: 20 }, { n: 20 }]);
 });
 
-test('an order newer than all that the shop shows is known as such', async () => {
-  await ask(`insert into sync.order_links (order_code, order_id, ordered_at, absent_since) values
-    ('shown', 1, '2026-01-31', null), ('older', 2, '2026-01-31', now()), ('newer', 3, '2026-03-01', now()),
-    ('refused', null, '2026-03-01', null), ('undated', 4, null, null)`);
-  const newest = async () => (await absentOrders(warehouse.db, '2026-02-01T00:00:00Z')).map((one) => one.isNewest);
-  expect(await newest()).toEqual([true, false]);
-  await ask(`delete from sync.order_links where order_code = 'shown'`);
-  expect(await newest()).toEqual([true, true]);
-});
-
 test('an order that was never pushed or never accepted is not known; all others are', async () => {
   await ask(`insert into sync.order_links (order_code, ordered_at, contact)
     select n::text, '2026-03-01', case when n > 0 then 'allowed' end from generate_series(0, 2000) n`);
@@ -144,16 +133,6 @@ test('an order of the same code goes before while something of it is left, or ma
   expect(await ask('select order_code from sync.order_links where due_at is not null')).toEqual([
     { order_code: 'known' },
   ]);
-});
-
-test('a backfill by earlier queries does not end the notice of the changed ones', async () => {
-  const { db } = warehouse;
-  for (const hash of ['earlier', 'later']) await noteOrderQueries(db, hash);
-  const isOver = async () => (await orderQueriesState(db)).changedAt === null;
-  await allReadBy(db, 'earlier');
-  expect(await isOver()).toBe(false);
-  await allReadBy(db, 'later');
-  expect(await isOver()).toBe(true);
 });
 
 test('a dead letter that has closed cannot be discarded: its record was synced', async () => {

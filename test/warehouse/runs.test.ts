@@ -18,7 +18,10 @@ beforeEach(() => ask('truncate sync.runs cascade'));
 const now = new Date('2026-03-10T00:00:00Z');
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
 
-/** Runs of one backfill by the days since they began: `3 failed, 1` is a run that failed and one that is open. */
+/**
+ * Runs of one backfill by the days since they began: `3 failed, 1` is a run that failed and one that is open. `UTC`: it
+ * read dates in that zone.
+ */
 test.each<[claim: string, past: string, since: number | undefined]>([
   ['nothing was begun', '', undefined],
   ['a run that ended done is not continued', '1 done', undefined],
@@ -27,36 +30,23 @@ test.each<[claim: string, past: string, since: number | undefined]>([
   ['a run that failed, that was abandoned, or that is still open is continued', '3 failed, 2 abandoned, 1', 3],
   ['only what began after the last run that ended done is continued', '4 failed, 3 done, 2 failed, 1 failed', 2],
   ['what began more than seven days ago is read again', '8 failed, 6 failed', 6],
+  ['what read dates in another time zone is not continued', '4 failed UTC, 3 failed, 2 failed UTC, 1 failed UTC', 2],
 ])('%s', async (_, past, since) => {
-  const begin = async (id: string, key: string, startedAt: Date) => {
-    await beginRun(db, runOf('backfill-reviews', { id, key }));
+  const begin = async (id: string, key: string, startedAt: Date, timeZone = 'Asia/Seoul') => {
+    const run = runOf('backfill-reviews', { id, key });
+    await beginRun(db, { ...run, systems: { ...run.systems, timeZone } });
     await ask('update sync.runs set started_at = $2 where id = $1', [id, startedAt]);
   };
   await begin('other', 'backfill-reviews_2024-01-01_last', daysAgo(5));
   for (const run of past.split(', ').filter(Boolean)) {
-    const [days, outcome, reason] = run.split(' ') as [string, RunOutcome?, RunReason?];
-    await begin(`run-${days}`, 'backfill-reviews_first_last', daysAgo(Number(days)));
+    const zone = run.endsWith(' UTC') ? 'UTC' : undefined;
+    const [days, outcome, reason] = run.replace(' UTC', '').split(' ') as [string, RunOutcome?, RunReason?];
+    await begin(`run-${days}`, 'backfill-reviews_first_last', daysAgo(Number(days)), zone);
     if (outcome) await finishRun(db, `run-${days}`, { outcome, ...(reason && { reason }) });
   }
   expect(await unfinishedSince(db, 'backfill-reviews_first_last', now)).toEqual(
     since === undefined ? undefined : daysAgo(since),
   );
-});
-
-test('a backfill that read dates in another time zone is not continued', async () => {
-  const key = 'backfill-reviews_first_last';
-  for (const [days, timeZone] of [
-    [4, 'UTC'],
-    [3, 'Asia/Seoul'],
-    [2, 'UTC'],
-    [1, 'UTC'],
-  ] as const) {
-    const run = runOf('backfill-reviews', { id: `run-${days}`, key });
-    await beginRun(db, { ...run, systems: { ...run.systems, timeZone } });
-    await ask('update sync.runs set started_at = $2 where id = $1', [run.id, daysAgo(days)]);
-    await finishRun(db, run.id, { outcome: 'abandoned' });
-  }
-  expect(await unfinishedSince(db, key, now)).toEqual(daysAgo(2));
 });
 
 test('what a flow brought is counted by 24 hours; a day without a run is unknown', async () => {
