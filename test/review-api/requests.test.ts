@@ -49,38 +49,6 @@ test('what would name another record, or all, is a TypeError before anything is 
   expect([both, rating]).toHaveLength(2);
 });
 
-test('each operation keeps to the limits of its call, and checks before it sends', async () => {
-  const service = await tinyService(() => ({ status: 503 }));
-  const api = client(service.url);
-  const [patch, body] = [[1, {}], [{ code: 'A', name: 'A' }]];
-  const byName = { get: [1], getByCode: ['A'], update: patch, updateByCode: ['A', {}], put: patch, remove: [1] };
-  const args: Record<string, unknown[]> = {
-    ...byName,
-    removeByCode: ['A'],
-    upsert: body,
-    create: body,
-    page: [january, 1],
-    getRaw: [1],
-    overview: [],
-    'subOrders.create': [1, { product_id: 1 }],
-    'subOrders.update': [1, 2, {}],
-    'subOrders.remove': [1, 2],
-  };
-  const [begun, called]: string[][] = [[], []];
-  for (const resource of ['orders', 'categories', 'reviews', 'userGrades', 'subOrders'] as const) {
-    for (const [name, operation] of Object.entries<(...args: unknown[]) => Promise<unknown>>(api[resource] as never)) {
-      const all = args[`${resource}.${name}`] ?? args[name];
-      // These take no options.
-      if (['list', 'listAll'].includes(name)) continue;
-      called?.push(`${resource}.${name}`);
-      const beforeSend = () => void begun?.push(`${resource}.${name}`);
-      await expect(operation(...(all ?? []), { giveUpAfterMs: -1, beforeSend })).rejects.toThrow('status 503');
-    }
-  }
-  expect(service.calls()).toHaveLength(called?.length ?? 0);
-  expect(begun?.sort()).toEqual(called?.sort());
-});
-
 test('the check before a request comes after the wait for the ceiling', async () => {
   const service = await tinyService(() => json({ id: 8 }));
   let acquired = 0;
