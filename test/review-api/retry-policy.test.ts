@@ -32,10 +32,6 @@ test('the backoff doubles up to its ceiling, and is a random part of it', () => 
   expect(backoffOf(1, 0, defaultRetryLimits)).toBe(0);
 });
 
-test('a limit that is undefined is the default', () => {
-  expect(limitsOf({ attempts: undefined as never, maxDelayMs: 1 })).toEqual({ ...defaultRetryLimits, maxDelayMs: 1 });
-});
-
 test('about two minutes are spent before giving up', () => {
   let spentMs = 0;
   for (let number = 1; ; number += 1) {
@@ -53,19 +49,15 @@ const failing = (code: string, syscall?: string) => Object.assign(new Error(code
 
 test.for<[cause: Error, ofCreate: string, ofOthers: string]>([
   [failing('ECONNREFUSED', 'connect'), 'repeat', 'repeat'],
-  [failing('EHOSTUNREACH', 'connect'), 'repeat', 'repeat'],
   [failing('ETIMEDOUT', 'connect'), 'repeat', 'repeat'],
   [failing('ENOTFOUND', 'getaddrinfo'), 'repeat', 'repeat'],
-  [failing('EAI_AGAIN', 'getaddrinfo'), 'repeat', 'repeat'],
   [new AggregateError([failing('ECONNREFUSED', 'connect'), failing('ECONNREFUSED', 'connect')]), 'repeat', 'repeat'],
   [new errors.ConnectTimeoutError(), 'repeat', 'repeat'],
   [new errors.ClientClosedError(), 'repeat', 'repeat'],
   [failing('ECONNRESET', 'read'), 'unknown outcome', 'repeat'],
-  [failing('EPIPE', 'write'), 'unknown outcome', 'repeat'],
   [failing('ETIMEDOUT', 'read'), 'unknown outcome', 'repeat'],
   [new errors.SocketError('other side closed'), 'unknown outcome', 'repeat'],
   [new errors.HeadersTimeoutError(), 'unknown outcome', 'repeat'],
-  [new errors.BodyTimeoutError(), 'unknown outcome', 'repeat'],
   [failing('CERT_HAS_EXPIRED'), 'end', 'end'],
   [failing('DEPTH_ZERO_SELF_SIGNED_CERT'), 'end', 'end'],
   [failing('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'end', 'end'],
@@ -130,11 +122,6 @@ test.each<[what: string, failure: Failure, call: object, spent: object, next: un
   ['a write that was accepted for later', { kind: 'not-confirmed' }, {}, {}, 'unknown outcome'],
 ])('%s', (_what, failure, call, at, expected) => {
   expect(next(failure, call, at)).toBe(expected);
-});
-
-test('malformed answers are asked for no more often than any other', () => {
-  const limits = { ...defaultRetryLimits, attempts: 2 };
-  expect(next({ kind: 'malformed' }, {}, { number: 2 }, limits)).toBe('end');
 });
 
 test('a 429 asks to wait, and a failure if it names a wait', () => {

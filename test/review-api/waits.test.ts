@@ -9,14 +9,12 @@ import {
   orderOf,
   quick,
   type Reply,
-  type Seen,
   sharedStore,
   tinyService,
 } from './tiny-service.ts';
 
 const wait = (status: number, seconds: number) => ({ status, headers: { 'retry-after': String(seconds) } });
 const busy = (seconds: number) => wait(429, seconds);
-const is = (id: number) => (seen: Seen) => seen.path.endsWith(`/${id}`);
 
 test('a 429 slows everybody, and the wait is reported', async () => {
   // A proxy adds its own header.
@@ -34,37 +32,35 @@ test('a 429 slows everybody, and the wait is reported', async () => {
 });
 
 test('waits and requests are reported; a date is read by the clock of the service', async () => {
-  const [nowMs, reported] = [Date.parse('2024-05-01T00:00:00Z'), [] as unknown[]];
+  const nowMs = Date.parse('2024-05-01T00:00:00Z');
+  const [logged, waits, requests]: [string[], unknown[], unknown[]] = [[], [], []];
   const headers = { date: 'Wed, 01 May 2024 01:00:00 GMT', 'retry-after': 'Wed, 01 May 2024 01:00:01 GMT' };
   const service = await tinyService((_seen, nth) =>
     nth === 1 ? { status: 503, headers, body: { error: 'busy' } } : json(order(1)),
   );
-  const log = (level: string) => (fields: object, message: string) => reported.push([level, message, fields]);
+  const log = (level: string) => (_: object, message: string) => logged.push(`${level}: ${message}`);
   const api = client(service.url, {
     now: () => nowMs,
     retry: { baseDelayMs: 0, maxRetryAfterMs: 2000 },
     log: { debug: log('debug'), info: log('info'), warn: log('warn') },
-    onWait: (wait) => reported.push(wait),
-    onRequestEnd: (facts) => reported.push(facts),
+    onWait: (wait) => waits.push(wait),
+    onRequestEnd: (facts) => requests.push(facts),
   });
-  await api.authenticate();
-  reported.length = 0;
   await api.orders.get(1);
-  const request = (status: number) => ({ method: 'GET', path: '/v1/orders/1', status, durationMs: expect.any(Number) });
-  const overview = { ...request(503), path: '/v1/reviews/overview' };
-  const waits = [
+  const [held, again] = [
     'the review service failed on a request and asked to wait',
     'GET /v1/orders/1 is sent again: 503 error: busy',
-  ] as const;
-  const until = { until: expect.any(Date) };
-  expect(reported).toEqual([
-    ...[['debug', 'request to the review service', request(503)], request(503)],
-    ...[['debug', 'request to the review service', overview], overview],
-    ...[['warn', waits[0], until], { untilMs: expect.any(Number), reason: waits[0] }],
-    ...[['info', waits[1], until], { untilMs: expect.any(Number), reason: waits[1] }],
-    ...[['debug', 'request to the review service', request(200)], request(200)],
+  ];
+  expect(logged.filter((line) => !line.startsWith('debug'))).toEqual([`warn: ${held}`, `info: ${again}`]);
+  expect(logged).toContain('debug: request to the review service');
+  expect(waits).toEqual([
+    { untilMs: nowMs + 1000, reason: held },
+    { untilMs: expect.any(Number), reason: again },
   ]);
-  expect(reported[5]).toMatchObject({ untilMs: nowMs + 1000 });
+  const durationMs = expect.any(Number);
+  const shown = ['/oauth/token', '/v1/orders/1', '/v1/reviews/overview', '/v1/orders/1'].map((path) => ({ path }));
+  expect(requests).toMatchObject(shown);
+  expect(requests.at(-1)).toEqual({ method: 'GET', path: '/v1/orders/1', status: 200, durationMs });
 });
 
 test('a request without a response for 15 s is reported once', async () => {
@@ -247,16 +243,6 @@ test('a second 429 of one call is about that call, if the overview is shown', as
   expect(service.calls().map(({ path }) => path)).toEqual(['/v1/orders/1', '/v1/orders/1', '/v1/reviews/overview']);
 });
 
-test('the time that a response with 429 takes does not count as spent', async () => {
-  // Takes some milliseconds.
-  const long = { status: 429, body: 'x'.repeat(4_000_000) };
-  const service = await tinyService(({ path }, nth) =>
-    path.endsWith('overview') ? json({}) : nth > 4 ? json(order(1)) : long,
-  );
-  const api = client(service.url, { retry: { baseDelayMs: 0 } });
-  expect(await api.orders.get(1, { giveUpAfterMs: 0 })).toMatchObject({ id: 1 });
-});
-
 test('a service that asks a request for a token to wait holds all at once', async () => {
   const service = await tinyService(orderOf, (_seen, nth) =>
     nth === 1 ? wait(503, 0.2) : json({ access_token: 't' }),
@@ -277,17 +263,4 @@ test('a call that may not wait so long ends at once, and sends nothing', async (
   expect(error).toMatchObject({ name: 'LimitedError' });
   expect(error.message).toContain('no request may be sent before 2200-01-01T00:00:01');
   expect(service.seen).toEqual([]);
-});
-
-test('a ceiling that fails ends the call that asks, and no other', async () => {
-  let calls = 0;
-  const acquire = async () => {
-    calls += 1;
-    // The token, the order and the overview ask for a turn.
-    if (calls === 3) throw new Error('no ceiling');
-  };
-  const service = await tinyService((seen) => (is(9)(seen) ? wait(503, 3600) : orderOf(seen)));
-  const api = client(service.url, { acquire });
-  expect((await failureOf(api.orders.get(9))).message).toBe('no ceiling');
-  expect(await api.orders.get(1)).toMatchObject({ id: 1 });
 });
