@@ -66,16 +66,15 @@ test('an export to a path that cannot exist ends with a sentence', async () => {
   const file = join(outside, 'data.parquet');
   // Linux refuses any folder in /proc as one that is not there, although /proc is.
   const refused = process.platform === 'linux' ? ['/proc/nope', '/proc/nope/below'] : [];
-  for (const to of [join(file, 'below', 'a-file'), ...refused])
-    expect(await runCli(['export', 'parquet', '--to', to], lake.world.environment)).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('cannot be made a folder'),
-    });
-  for (const to of ['s3://bucket/lake', ' '])
-    expect(await runCli(['export', 'parquet', '--to', to], lake.world.environment)).toMatchObject({
-      status: 2,
-      stderr: expect.stringContaining('expected a folder of this machine'),
-    });
+  for (const [words, folders] of [
+    ['cannot be made a folder', [join(file, 'below', 'a-file'), ...refused]],
+    ['expected a folder of this machine', ['s3://bucket/lake', ' ']],
+  ] as const)
+    for (const to of folders)
+      expect(await runCli(['export', 'parquet', '--to', to], lake.world.environment)).toMatchObject({
+        status: 2,
+        stderr: expect.stringContaining(words),
+      });
   const alone = { WAREHOUSE_DATABASE_URL: lake.world.warehouseUrl };
   await mkdir(join(outside, 'new'));
   const deep = join(outside, 'new', 'a', 'b');

@@ -13,20 +13,16 @@ test.each([
   ['call 821012345678 or +82-10-1234-5678 or 82 10 1234 5678', 'call [phone] or [phone] or [phone]'],
   ['phone=%2B821012345678', 'phone=[phone]'],
   ['010.1234.5678, (02) 123-4567, 010 12345678', '[phone], [phone], [phone]'],
-  [
-    '０１０-１２３４-５６７８ or ０１０－１２３４－５６７８ or ＋８２１０１２３４５６７８',
-    '[phone] or [phone] or [phone]',
-  ],
+  ['０１０-１２３４-５６７８ or ０１０－１２３４－５６７８', '[phone] or [phone]'],
+  ['＋８２１０１２３４５６７８', '[phone]'],
   ['010–1234–5678 or 010\u22121234\u22125678', '[phone] or [phone]'],
   ['010\u00a01234\u00a05678 or 010\u200b12345678', '[phone] or [phone]'],
   ['010_1234_5678 or 82_10_1234_5678', '[phone] or [phone]'],
   ['phone=010%2D1234%2D5678&x=010%E2%80%931234%E2%80%935678', 'phone=[phone]&x=[phone]'],
   ['kim＠shop.example', '[e-mail]'],
   ['zeb&#64;shop.example, zeb&#x40;shop.example, 010&#45;1234&#45;5678', '[e-mail], [e-mail], [phone]'],
-  [
-    'token: a1b2c3, "client_secret": "s3cr3t", Bearer a.1-b2',
-    'token: [masked], "client_secret": "[masked]", Bearer [masked]',
-  ],
+  ['token: a1b2c3, Bearer a.1-b2', 'token: [masked], Bearer [masked]'],
+  ['{"client_secret": "s3cr3t"}', '{"client_secret": "[masked]"}'],
   ['authorization=a1b2c3d', 'authorization=[masked]'],
 ])('%s is masked by its shape', (text, masked) => {
   expect(mask(text)).toBe(masked);
@@ -61,22 +57,15 @@ test.each([
 });
 
 test.each([
-  [
-    '22P02',
-    'invalid input syntax for type integer: "Kim\n"Minji" of Seoul"',
-    'invalid input syntax for type integer: …',
-  ],
+  ['22P02', 'invalid input syntax for type json: "Kim\n"Minji" of Seoul"', 'invalid input syntax for type json: …'],
   ['22003', 'value "821012345678" is out of range for type integer', 'value … is out of range for type integer'],
   ['23505', 'duplicate key value violates unique constraint "orders_pkey"', undefined],
   ['mysql 22007', "Incorrect datetime value: 'Kim 'Minji' of Seoul'", 'Incorrect datetime value: …'],
   ['mysql 42S02', "Table 'shop.o' doesn't exist", undefined],
 ])('a complaint %s of a database is reported without values, and with names', (state, message, reported = message) => {
   const [, sqlState] = state.split('mysql ');
-  const error = Object.assign(new Error(message), {
-    code: sqlState ? 'ER_OTHER' : state,
-    sqlState,
-    sqlMessage: message,
-  });
+  const code = sqlState ? 'ER_OTHER' : state;
+  const error = Object.assign(new Error(message), { code, sqlState, sqlMessage: message });
   expect(describeError(sqlState ? withoutStatement(error) : error)).toBe(reported);
 });
 
@@ -95,11 +84,9 @@ test('a field is private in whichever way its name is written', () => {
 test('a wrong value is shown if it is a date or short number, else its kind', () => {
   const shown = ['2024-02-30 00:00:00', 'infinity', 'NaN', 0, -3, null, true].map(shownValue);
   expect(shown).toEqual(['2024-02-30 00:00:00', 'infinity', 'NaN', '0', '-3', 'null', 'true']);
-  const hidden = ['Minji', '010-1234-5678', 821012345678, '821012345678', { a: 1 }, [1], '1 Main Street'].map(
-    shownValue,
-  );
+  expect([821012345678, '821012345678'].map(shownValue)).toEqual(Array(2).fill('a number of 12 digits'));
+  const hidden = ['Minji', '010-1234-5678', { a: 1 }, [1], '1 Main Street'].map(shownValue);
   expect(hidden.join()).not.toMatch(/minji|1234|street/i);
-  expect(hidden.slice(2, 4)).toEqual(['a number of 12 digits', 'a number of 12 digits']);
 });
 
 test.each([60_000, 3_000_000])('a secret of %i characters is masked, whole or cut off', (length) => {
