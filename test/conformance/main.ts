@@ -1,6 +1,5 @@
 import { parseArgs } from 'node:util';
-import { chapters } from './chapters.ts';
-import { countsOf, documentOf, linesOf, type Result, reasonOf, runChapters, summaryOf } from './run.ts';
+import { chapters, countsOf, documentOf, linesOf, type Result, reasonOf, runChapters, summaryOf } from './run.ts';
 import { cleanUp, openSession } from './session.ts';
 
 const usage = `npm run conformance -- <url> --yes [options]

@@ -1,19 +1,8 @@
 import type { Answer, Kind, Made, Params, Session } from './session.ts';
-import {
-  CannotTell,
-  idsOf,
-  isRefused,
-  isRow,
-  isSuccess,
-  listOf,
-  needed,
-  type Row,
-  rowOf,
-  rowsIn,
-} from './statement.ts';
+import * as is from './statement.ts';
 
 /** A record that this run may change. */
-export type Record = Row & { id: number };
+export type Record = is.Row & { id: number };
 /** A time as the service's parameters take it: a day, a time without offset, a time with it. */
 export type Moment = { day: string; datetime: string; iso: string };
 
@@ -23,8 +12,8 @@ export type Context = Session & {
   shared<T>(make: (context: Context) => Promise<T>): Promise<T>;
   /** A code of this run. */
   code(name: string): string;
-  /** Creates something. Enters it in the ledger first. */
-  post(kind: Kind, name: string, params?: Params): Promise<Answer>;
+  /** Creates a record by its usual parameters, more, and without some. Enters it in the ledger first. */
+  make(kind: Kind, name: string, more?: Params, without?: string, token?: 'none'): Promise<Answer>;
   /** The record of a kind that many statements share, and the answer to its creation. */
   one(kind: Kind): Promise<Record>;
   answer(kind: Kind): Promise<Answer>;
@@ -32,9 +21,9 @@ export type Context = Session & {
   fresh(kind: Kind, name: string, more?: Params): Promise<Record>;
   /** What is shown at a path. */
   get(path: string, query?: Params): Promise<Answer>;
-  list(path: string, query?: Params): Promise<Row[]>;
+  list(path: string, query?: Params): Promise<is.Row[]>;
   /** A record as it is shown alone. */
-  read(kind: Kind, id: unknown): Promise<Row>;
+  read(kind: Kind, id: unknown): Promise<is.Row>;
   /** The service's day, and a time of a day that is so many days before it; negative is after. */
   today(): Promise<string>;
   daysAgo(days: number, time: string): Promise<Moment>;
@@ -58,24 +47,23 @@ export function openContext(session: Session): Context {
     ...session,
     shared: (make) => once(make, () => make(context)),
     code: (name) => `${session.prefix}-${name}`,
-    async post(kind, name, params = {}) {
+    async make(kind, name, more = {}, without = '', token) {
       const code = context.code(name);
-      const entry = enter(session, kind, code);
-      const answer = await session.call('POST', `/v1/${kind}`, { form: { [keyOf(kind)]: code, ...params } });
+      const all = { [keyOf(kind)]: code, ...(await usual[kind](context)), ...more };
+      const form = Object.fromEntries(Object.entries(all).filter(([one]) => !without.split(' ').includes(one)));
+      // Each request has its entry, as a service may make two records of one code.
+      const entry: Made = { kind, code };
+      session.ledger.push(entry);
+      const answer = await session.call('POST', `/v1/${kind}`, { form, ...(token && { token }) });
       noteId(session, entry, answer);
       return answer;
     },
-    answer: (kind) =>
-      once(kind, async () => {
-        const [each, more] = given[kind];
-        return context.post(kind, nouns[kind], { ...(await each(context)), ...more?.(context) });
-      }),
+    answer: (kind) => once(kind, () => context.make(kind, nouns[kind], ofShared[kind]?.(context))),
     one: async (kind) => createdBy(session, await context.answer(kind)),
-    fresh: async (kind, name, more = {}) =>
-      createdBy(session, await context.post(kind, name, { ...(await given[kind][0](context)), ...more })),
+    fresh: async (kind, name, more) => createdBy(session, await context.make(kind, name, more)),
     get: (path, query = {}) => session.call('GET', path, { query }),
-    list: async (path, query) => listOf(await context.get(path, query)),
-    read: async (kind, id) => rowOf(await context.get(`/v1/${kind}/${id}`)),
+    list: async (path, query) => is.listOf(await context.get(path, query)),
+    read: async (kind, id) => is.rowOf(await context.get(`/v1/${kind}/${id}`)),
     today: async () => (await dayAt(0))[0],
     async daysAgo(days, time) {
       const [day, offset] = await dayAt(days);
@@ -88,55 +76,40 @@ export function openContext(session: Session): Context {
 /** The parameter that takes the code. Grades have none: their name serves as one. */
 export const keyOf = (kind: Kind) => (kind === 'user_grades' ? 'name' : 'code');
 
-/**
- * For a request that creates under a code of this run. Each request has its entry, as a service may make two records of
- * one code.
- */
-export function enter({ ledger }: Session, kind: Kind, code: string): Made {
-  const made = { kind, code };
-  ledger.push(made);
-  return made;
-}
-
 /** If the answer is certainly about what this run made, keeps the id for the removal. */
-export function noteId(session: Session, made: Made, { body }: Answer): void {
+function noteId(session: Session, made: Made, answer: Answer): void {
+  const { body } = answer;
   if (isOwn(session, body) && typeof body.id === 'number') made.id = body.id;
+  // A grade has no code by which it could be found: a refusal is believed.
+  else if (made.kind === 'user_grades' && is.isRefusal(answer)) session.ledger.splice(session.ledger.indexOf(made), 1);
 }
 
 /** A wrong id in an answer must not lead to a record of the shop's. */
-const isOwn = ({ prefix }: Session, row: unknown): row is Row =>
-  isRow(row) && Object.values(row).some((value) => typeof value === 'string' && value.includes(prefix));
+const isOwn = ({ prefix }: Session, row: unknown): row is is.Row =>
+  is.isRow(row) && Object.values(row).some((value) => typeof value === 'string' && value.includes(prefix));
 
 /** The created record, for a statement about something else than its creation. @throws CannotTell if there is none. */
 export function createdBy(session: Session, answer: Answer): Record {
-  if (isSuccess(answer) && !isOwn(session, answer.body))
-    throw new CannotTell(`needs a record whose answer shows its code, so that no other is changed: ${answer.summary}`);
+  if (is.isSuccess(answer) && !isOwn(session, answer.body))
+    throw new is.CannotTell(
+      `needs a record whose answer shows its code, so that no other is changed: ${answer.summary}`,
+    );
   return addedBy(answer);
 }
 
 /** A sub-order that was added: it shows no code, but lies in an order of this run. */
 export function addedBy(answer: Answer): Record {
   const { body } = answer;
-  if (isSuccess(answer) && isRow(body) && typeof body.id === 'number') return { ...body, id: body.id };
-  throw new CannotTell(`needs a record that could not be made: ${answer.summary}`);
+  if (is.isSuccess(answer) && is.isRow(body) && typeof body.id === 'number') return { ...body, id: body.id };
+  throw new is.CannotTell(`needs a record that could not be made: ${answer.summary}`);
 }
 
-/** The offset in which the service shows its times. The first search for it writes nothing. */
-async function offsetOf(context: Context): Promise<string> {
-  const { get, post } = context;
-  const { body: overview } = await get('/v1/reviews/overview');
-  const found = offsetIn(isRow(overview) ? overview.last_review_created_at : undefined);
-  if (found) return found;
-  const [grade] = rowsIn((await get('/v1/user_grades', { limit: 1 })).body);
-  const listed = offsetIn(grade?.created_at);
-  if (listed) return listed;
-  const offset = offsetIn(createdBy(context, await post('user_grades', 'clock')).created_at);
-  return needed(offset, 'needs a timestamp of the service that shows its offset');
-}
-
-function offsetIn(time: unknown): string | undefined {
-  const [, offset] = /T[\d:.]+(Z|[+-]\d\d:?\d\d)$/.exec(typeof time === 'string' ? time : '') ?? [];
-  return offset === 'Z' ? '+00:00' : offset;
+/** The offset in which the service shows its times. */
+async function offsetOf({ get, one }: Context): Promise<string> {
+  const { body } = await get('/v1/reviews/overview');
+  const at = Object(body).last_review_created_at ?? (await one('user_grades')).created_at;
+  const [, offset] = /T[\d:.]+(Z|[+-]\d\d:?\d\d)$/.exec(String(at)) ?? [];
+  return is.needed(offset === 'Z' ? '+00:00' : offset, 'needs a timestamp of the service that shows its offset');
 }
 
 /** The moment of `daysAgo` as a parameter takes it. */
@@ -145,7 +118,7 @@ export const isoOf =
   async ({ daysAgo }: Context) =>
     (await daysAgo(days, time)).iso;
 
-export const orderParams = async (context: Context): Promise<Params> => ({
+const orderParams = async (context: Context): Promise<Params> => ({
   created_at: await isoOf(1, '12:00:00')(context),
   total_price: 12_300,
   user_code: context.code('user'),
@@ -154,7 +127,7 @@ export const orderParams = async (context: Context): Promise<Params> => ({
 
 export const productCodeOf = ({ settings, code }: Context) => settings.productCode ?? code('product');
 
-export const reviewParams = (context: Context): Params => ({
+const reviewParams = (context: Context): Params => ({
   product_code: productCodeOf(context),
   message: 'A conformance test. It will be removed.',
   score: 4,
@@ -165,22 +138,25 @@ export const reviewParams = (context: Context): Params => ({
 /** What the spec calls a record. The code of the record that statements share ends with this noun. */
 export const nouns = { orders: 'order', categories: 'category', user_grades: 'user grade', reviews: 'review' } as const;
 
-/** The parameters of each record, and those that only the shared record has beside them. */
-const given: Readonly<{
-  [K in Kind]: [each: (at: Context) => Params | Promise<Params>, more?: (at: Context) => Params];
-}> = {
+/** The parameters of each record, and those that the shared record has beside them. */
+const usual: { [K in Kind]: (at: Context) => Params | Promise<Params> } = {
+  orders: orderParams,
+  categories: () => ({ name: 'Conformance', status: 'hidden' }),
+  // Shows whose grade it is if it is made without a name.
+  user_grades: ({ prefix }) => ({ icon_url: `https://example.com/${prefix}.png` }),
+  reviews: reviewParams,
+};
+const ofShared: { [K in Kind]?: (at: Context) => Params } = {
   // The address is reserved for examples, so that no mail can reach anybody.
-  orders: [orderParams, () => ({ user_phone: '000-0000-0000', user_email: 'nobody@example.invalid' })],
-  categories: [() => ({ name: 'Conformance', status: 'hidden' })],
-  user_grades: [() => ({ icon_url: 'https://example.com/grade.png' })],
-  reviews: [reviewParams, ({ code }) => ({ tag_name: code('tag'), 'product_options[]': ['Size:L', 'Colour:red'] })],
+  orders: () => ({ user_phone: '000-0000-0000', user_email: 'nobody@example.invalid' }),
+  reviews: ({ code }) => ({ tag_name: code('tag'), 'product_options[]': ['Size:L', 'Colour:red'] }),
 };
 
 /** The service's id of the product; only a review of it tells. */
 export async function productIdOf({ one }: Context): Promise<number> {
   const { product_id: id } = await one('reviews');
   if (typeof id === 'number') return id;
-  throw new CannotTell('needs a product_id, and the review of the product shows none');
+  throw new is.CannotTell('needs a product_id, and the review of the product shows none');
 }
 
 /** What a sub-order is made of; the product is the review's. */
@@ -204,31 +180,31 @@ export async function subOrderAnswer(context: Context): Promise<Answer> {
 }
 export const aSubOrder = async ({ shared }: Context) => addedBy(await shared(subOrderAnswer));
 
-/** A sub-order as the order's detail shows it. */
-export async function readSubOrder({ read }: Context, orderId: unknown, id: unknown): Promise<Row | undefined> {
-  const { sub_orders: all } = await read('orders', orderId);
-  return rowsIn(all).find((one) => one.id === id);
+/** A sub-order as the detail of its order shows it. */
+export async function readSubOrder({ read, shared }: Context, id: unknown): Promise<is.Row | undefined> {
+  const { sub_orders: all } = await read('orders', (await shared(orderOfSubOrder)).id);
+  return is.rowsIn(all).find((one) => one.id === id);
 }
 
 /** The record with the fewest nulls of the first hundred that are listed: it shows most. */
-export async function fullestListed({ list }: Context, path: string): Promise<Row> {
-  const nulls = (row: Row) => Object.values(row).filter((value) => value === null).length;
+export async function fullestListed({ list }: Context, path: string): Promise<is.Row> {
+  const nulls = (row: is.Row) => Object.values(row).filter((value) => value === null).length;
   const [first] = (await list(path, { limit: 100 })).toSorted((one, other) => nulls(one) - nulls(other));
-  return needed(first, `the service lists nothing at ${path}`);
+  return is.needed(first, `the service lists nothing at ${path}`);
 }
 
 /** Whether the list under these parameters holds the record. */
-export const holds = async ({ list }: Context, path: string, query: Params, { id }: Row): Promise<boolean> =>
-  idsOf(await list(path, { limit: 100, ...query })).includes(id);
+export const holds = async ({ list }: Context, path: string, query: Params, { id }: is.Row): Promise<boolean> =>
+  is.idsOf(await list(path, { limit: 100, ...query })).includes(id);
 
 /** Whether reading it again gives no such record any more. */
 export const isGone = async ({ get }: Context, path: string, id: unknown): Promise<void> =>
-  isRefused(await get(`${path}/${id}`), 'that it is gone');
+  is.isRefused(await get(`${path}/${id}`), 'that it is gone');
 
 /** A record of this run, read by its id. */
 export const detailOf =
   (kind: Kind) =>
-  async ({ one, read }: Context): Promise<Row> =>
+  async ({ one, read }: Context): Promise<is.Row> =>
     read(kind, (await one(kind)).id);
 
 /** One more than a review list has pages. */

@@ -1,6 +1,38 @@
 import { type Context, openContext } from './records.ts';
+import { authentication } from './sections/authentication.ts';
+import { categories, category, userGrades } from './sections/catalog.ts';
+import { limits } from './sections/limits.ts';
+import { order, orders, subOrders } from './sections/orders.ts';
+import { reviewLists } from './sections/review-list.ts';
+import { review, reviewReading, reviewWriting } from './sections/reviews.ts';
 import type { Session } from './session.ts';
-import { CannotTell, type Chapter, Differs, type Statement } from './statement.ts';
+import * as is from './statement.ts';
+
+/** Sub-orders have no other way to be changed: `sections/orders.ts`. */
+const put = [order, category, review].map(({ kind, called, text }) =>
+  is.inSection('Endpoints, Update by PUT')(
+    `${called} is changed by PUT /v1/${kind}/:id with fields as query parameters`,
+    async ({ call, fresh, read }) => {
+      const { id } = await fresh(kind, 'put');
+      is.succeeds(await call('PUT', `/v1/${kind}/${id}`, { query: { [text.sent]: 'Put' } }));
+      is.isSame(text.shownAs, (await read(kind, id))[text.shownAs], 'Put');
+    },
+  ),
+);
+
+/** The whole spec, in its parts. */
+export const chapters: readonly is.Chapter[] = [
+  { name: 'authentication', statements: authentication },
+  { name: 'orders', statements: orders },
+  { name: 'sub-orders', statements: subOrders },
+  { name: 'categories', statements: categories },
+  { name: 'user-grades', statements: userGrades },
+  { name: 'review-reading', statements: reviewReading },
+  { name: 'review-list', statements: reviewLists },
+  { name: 'review-writes', statements: reviewWriting },
+  { name: 'put', statements: put },
+  { name: 'limits', statements: limits },
+];
 
 type Outcome =
   | { outcome: 'holds' }
@@ -11,7 +43,7 @@ export type Result = { chapter: string; section: string; says: string } & Outcom
 /** Checks every statement, one after the other, until the run is ended. */
 export async function runChapters(
   session: Session,
-  chapters: readonly Chapter[],
+  chapters: readonly is.Chapter[],
   tell: (result: Result) => void = () => {},
 ): Promise<Result[]> {
   const context = openContext(session);
@@ -28,13 +60,13 @@ export async function runChapters(
   return results;
 }
 
-async function outcomeOf(context: Context, { check }: Statement): Promise<Outcome> {
+async function outcomeOf(context: Context, { check }: is.Statement): Promise<Outcome> {
   try {
     await check(context);
     return { outcome: 'holds' };
   } catch (error) {
-    if (error instanceof Differs) return { outcome: 'differs', found: error.found, expected: error.expected };
-    if (error instanceof CannotTell) return { outcome: 'cannot tell', reason: error.message };
+    if (error instanceof is.Differs) return { outcome: 'differs', found: error.found, expected: error.expected };
+    if (error instanceof is.CannotTell) return { outcome: 'cannot tell', reason: error.message };
     return { outcome: 'cannot tell', reason: `the request failed: ${reasonOf(error)}` };
   }
 }

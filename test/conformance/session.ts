@@ -39,7 +39,6 @@ const timeoutMs = 30_000;
 const mostRepeats = 10;
 const longestWaitSeconds = 120;
 const pollEveryMs = 250;
-const mostRenewals = 1;
 
 /** Gets a token. @throws Error if the service cannot be reached or gives none. */
 export async function openSession(settings: Settings) {
@@ -80,13 +79,13 @@ export async function openSession(settings: Settings) {
       if (sent.query?.code === '' || sent.form?.code === '' || path.endsWith('/'))
         throw new Error(`an empty code or id: ${path}`);
       if (sent.token === 'none') return send(method, path, sent);
-      for (let renewals = 0; ; renewals += 1) {
-        // "in the access_token parameter (form body or query string)"
-        const where = sent.form ? 'form' : 'query';
-        const answer = await send(method, path, { ...sent, [where]: { ...sent[where], access_token: token } });
-        if (answer.status !== 401 || renewals >= mostRenewals) return answer;
-        token = (await freshToken()).token;
-      }
+      // "in the access_token parameter (form body or query string)"
+      const where = sent.form ? 'form' : 'query';
+      const ask = () => send(method, path, { ...sent, [where]: { ...sent[where], access_token: token } });
+      const answer = await ask();
+      if (answer.status !== 401) return answer;
+      token = (await freshToken()).token;
+      return ask();
     },
     /** Asks until it is there. @throws CannotTell after `waitSeconds`. */
     async until<T>(what: string, ask: () => Promise<T | undefined>): Promise<T> {
@@ -167,8 +166,8 @@ export async function cleanUp(session: Session): Promise<{ removed: number; left
       const name = `${kind} ${made.id ?? ''} ${made.code}`.replace('  ', ' ');
       try {
         const answer = await remove(session, made);
-        if (answer && isSuccess(answer)) removed += 1;
-        else if (answer && answer.status !== 404) left.push(`${name}: ${answer.summary}`);
+        if (isSuccess(answer)) removed += 1;
+        else if (answer.status !== 404) left.push(`${name}: ${answer.summary}`);
       } catch (error) {
         left.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);
       }
@@ -178,22 +177,9 @@ export async function cleanUp(session: Session): Promise<{ removed: number; left
   return { removed, left };
 }
 
-async function remove(session: Session, { kind, code, id }: Made): Promise<Answer | undefined> {
+async function remove(session: Session, { kind, code, id }: Made): Promise<Answer> {
   if (id !== undefined) return session.call('DELETE', `/v1/${kind}/${id}`, { afterEnd: true });
-  // With an empty code the same path may delete something else.
-  if (!code.startsWith(session.prefix)) throw new Error('neither its id nor a code of this run is known');
-  if (kind !== 'user_grades') return session.call('DELETE', `/v1/${kind}`, { query: { code }, afterEnd: true });
-  const grade = await gradeNamed(session, code);
-  return grade === undefined ? undefined : session.call('DELETE', `/v1/user_grades/${grade}`, { afterEnd: true });
-}
-
-/** Grades have no code: if the answer about a grade was lost, it is found by its name. */
-async function gradeNamed(session: Session, name: string): Promise<number | undefined> {
-  for (let page = 1; page <= 100; page += 1) {
-    const { body } = await session.call('GET', '/v1/user_grades', { query: { limit: 100, page }, afterEnd: true });
-    if (!Array.isArray(body) || body.length === 0) return undefined;
-    const found: unknown = body.find((one) => one?.name === name)?.id;
-    if (typeof found === 'number') return found;
-  }
-  return undefined;
+  // Grades have no code. With an empty code the same path may delete something else.
+  if (kind === 'user_grades' || !code.startsWith(session.prefix)) throw new Error('no answer has shown its id');
+  return session.call('DELETE', `/v1/${kind}`, { query: { code }, afterEnd: true });
 }

@@ -1,15 +1,7 @@
 import { type Context, fullestListed } from '../records.ts';
 import { type Resource, resourceStatements, shapesOf } from '../resource.ts';
-import { ensure, inSection, isSame, listOf, needed, pageOf, pagesOf, type Statement } from '../statement.ts';
-import type { FieldTable, Parameter } from '../tables.ts';
-
-const categoryFields: FieldTable = [
-  ['integer', 'id depth'],
-  ['string', 'code name'],
-  ['integer or null', 'parent_category_id'],
-  ['`visible` or `hidden`', 'status'],
-  ['datetime', 'created_at updated_at'],
-];
+import * as is from '../statement.ts';
+import type { Parameter } from '../tables.ts';
 
 const parent = ({ fresh }: Context) => fresh('categories', 'parent');
 const parentId = async ({ shared }: Context) => String((await shared(parent)).id);
@@ -24,67 +16,58 @@ const parameters: readonly Parameter[] = [
 
 export const category: Resource = {
   kind: 'categories',
+  section: 'Endpoints, Categories',
   called: 'a category',
-  under: 'Endpoints, Categories',
-  headings: {
-    list: 'List',
-    get: 'Get by id',
-    getByCode: 'Get by code',
-    create: 'Create or update',
-    update: 'Update by id',
-    updateByCode: 'Update by code',
-    delete: 'Delete',
-  },
-  tables: {
+  fields: {
     section: 'Resources, Category',
-    alone: categoryFields,
-    listedSample: async (context) => {
-      await context.one('categories');
-      return fullestListed(context, '/v1/categories');
-    },
+    alone: [
+      ['integer', 'id depth'],
+      ['string', 'code name'],
+      ['integer or null', 'parent_category_id'],
+      ['`visible` or `hidden`', 'status'],
+      ['datetime', 'created_at updated_at'],
+    ],
   },
-  required: () => ({ name: 'Conformance' }),
+  listed: async (context) => {
+    await context.one('categories');
+    return fullestListed(context, '/v1/categories');
+  },
   refusedWithout: ['code', 'name'],
-  parameters: { create: parameters, update: parameters, updateByCode: parameters },
+  parameters: { create: parameters, update: parameters },
   text: { sent: 'name', shownAs: 'name' },
   mayChangeCode: true,
 };
 
-export const categories: readonly Statement[] = [
+export const categories: readonly is.Statement[] = [
   ...shapesOf(category),
-  inSection('Resources, Category')(
+  is.inSection('Resources, Category')(
     'a top level category has depth 1 and no parent, one below it depth 2',
     async ({ fresh, shared }) => {
       const { id, depth, parent_category_id } = await shared(parent);
       const below = await fresh('categories', 'child', { parent_category_id: String(id) });
-      isSame('depth and parent', [depth, parent_category_id, below.depth], [1, null, 2]);
+      is.isSame('depth and parent', [depth, parent_category_id, below.depth], [1, null, 2]);
     },
   ),
   ...resourceStatements(category),
-  inSection('Endpoints, Categories, Create or update')(
+  is.inSection(category.section)(
     'POST /v1/categories: parent_category_code is the code of the parent',
     async ({ code, fresh, shared }) => {
       const { id } = await shared(parent);
       const made = await fresh('categories', 'by-code', { parent_category_code: code('parent') });
-      isSame('parent_category_id', made.parent_category_id, id);
+      is.isSame('parent_category_id', made.parent_category_id, id);
     },
   ),
 ];
 
 const path = '/v1/user_grades';
-const gradeFields: FieldTable = [
-  ['integer', 'id'],
-  ['string', 'name icon_url'],
-  ['datetime', 'created_at updated_at'],
-];
 
 /** This run's grade in the list: it is on the last page, if the list tells which page is the last. */
 async function listedGrade({ get, list, one }: Context) {
   const { id } = await one('user_grades');
   const first = await get(path, { limit: 100 });
-  const { last: page = 1 } = pagesOf(first);
-  const found = [...listOf(first), ...(await list(path, { limit: 100, page }))].find((row) => row.id === id);
-  return needed(found, 'the grade made is neither on the first page nor on the last');
+  const { last: page = 1 } = is.pagesOf(first);
+  const found = [...is.listOf(first), ...(await list(path, { limit: 100, page }))].find((row) => row.id === id);
+  return is.needed(found, 'the grade made is neither on the first page nor on the last');
 }
 
 const icon: Parameter = {
@@ -97,29 +80,34 @@ const icon: Parameter = {
 
 export const userGrade: Resource = {
   kind: 'user_grades',
+  section: 'Endpoints, User grades',
   called: 'a user grade',
-  under: 'Endpoints, User grades',
-  headings: { list: 'List', get: 'Get', create: 'Create', update: 'Update', delete: 'Delete' },
-  tables: { section: 'Resources, User grade', alone: gradeFields, listedSample: listedGrade },
-  // Shows whose grade it is if it is made without a name.
-  required: ({ prefix }) => ({ icon_url: `https://example.com/${prefix}.png` }),
+  fields: {
+    section: 'Resources, User grade',
+    alone: [
+      ['integer', 'id'],
+      ['string', 'name icon_url'],
+      ['datetime', 'created_at updated_at'],
+    ],
+  },
+  listed: listedGrade,
   refusedWithout: ['name'],
-  parameters: { create: [icon], update: [{ name: 'name', value: 'Renamed', shownAs: 'name' }, icon], updateByCode: [] },
+  parameters: { create: [icon], update: [{ name: 'name', value: 'Renamed', shownAs: 'name' }, icon] },
   text: { sent: 'name', shownAs: 'name' },
   ofThisRun: () => ({}),
   deletesWith204: true,
 };
 
-export const userGrades: readonly Statement[] = [
+export const userGrades: readonly is.Statement[] = [
   ...shapesOf(userGrade),
   ...resourceStatements(userGrade),
-  inSection('Endpoints, User grades, List')('no grade is on the page after the last one', async (context) => {
+  is.inSection(userGrade.section)('no grade is on the page after the last one', async (context) => {
     const { get, list, one } = context;
     await one('user_grades');
     await fullestListed(context, path);
-    const last = pageOf(await get(path, { limit: 1 }), 'last');
-    isSame(`items on page ${last}`, (await list(path, { limit: 1, page: last })).length, 1);
+    const last = is.pageOf(await get(path, { limit: 1 }), 'last');
+    is.isSame(`items on page ${last}`, (await list(path, { limit: 1, page: last })).length, 1);
     const { body } = await get(path, { limit: 1, page: last + 1 });
-    ensure(!Array.isArray(body) || body.length === 0, `grades on page ${last + 1}, after the last`, 'none');
+    is.ensure(!Array.isArray(body) || body.length === 0, `grades on page ${last + 1}, after the last`, 'none');
   }),
 ];

@@ -1,4 +1,4 @@
-import { type Context, manyCount, manyReviews, noImage, reviewParams } from '../records.ts';
+import { type Context, manyCount, manyReviews, noImage } from '../records.ts';
 import type { Params } from '../session.ts';
 import * as is from '../statement.ts';
 
@@ -30,8 +30,8 @@ export const limits: readonly is.Statement[] = [
     is.ensure(!isShown, 'the 31st review on page 31', 'a refusal, or nothing beyond page 30');
   }),
   says('image_urls of review create: at most 4', async (context) => {
-    const { get, post, until } = context;
-    const answer = await post('reviews', 'five-images', { ...reviewParams(context), ...images(5, context) });
+    const { get, make, until } = context;
+    const answer = await make('reviews', 'five-images', images(5, context));
     if (is.isRefusal(answer)) return;
     is.ensure(is.isSuccess(answer), answer.summary, 'a refusal, or four images kept');
     const id = is.isRow(answer.body) ? answer.body.id : undefined;

@@ -1,13 +1,4 @@
-import {
-  type Context,
-  createdBy,
-  holds,
-  manyReviews,
-  productCodeOf,
-  productIdOf,
-  type Record,
-  reviewParams,
-} from '../records.ts';
+import { type Context, createdBy, holds, manyReviews, productCodeOf, productIdOf, type Record } from '../records.ts';
 import type { Params } from '../session.ts';
 import * as is from '../statement.ts';
 import { pictured } from './reviews.ts';
@@ -26,8 +17,7 @@ const stranger: Make = ({ code, fresh, settings }) =>
     score: 2,
   });
 const unrated: Make = async (context) => {
-  const { score: _, ...params } = reviewParams(context);
-  const review = createdBy(context, await context.post('reviews', 'unrated', params));
+  const review = createdBy(context, await context.make('reviews', 'unrated', {}, 'score'));
   if (review.score === null || review.score === undefined) return review;
   throw new is.CannotTell(`needs a review without rating; it has score ${is.show(review.score)}`);
 };
@@ -115,8 +105,7 @@ const reviewList: readonly is.Statement[] = [
 const reviewAt = (name: string, days: number, time: string) => {
   const make = async (context: Context) => {
     const at = await context.daysAgo(days, time);
-    const params = { ...reviewParams(context), user_code: context.code('dated'), created_at: at.iso };
-    const made = createdBy(context, await context.post('reviews', name, params));
+    const made = await context.fresh('reviews', name, { user_code: context.code('dated'), created_at: at.iso });
     // Clocks that went forward or back in between would move it.
     if (String(made.created_at).slice(0, 19) === at.iso.slice(0, 19)) return { ...made, at };
     throw new is.CannotTell(`a review written at ${at.iso} is shown at ${made.created_at}`);

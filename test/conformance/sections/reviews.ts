@@ -1,19 +1,13 @@
-import {
-  type Context,
-  createdBy,
-  detailOf,
-  isoOf,
-  noImage,
-  productCodeOf,
-  productIdOf,
-  reviewParams,
-} from '../records.ts';
+import * as records from '../records.ts';
 import { type Resource, resourceStatements, shapesOf, type Way } from '../resource.ts';
 import type { Params } from '../session.ts';
 import * as is from '../statement.ts';
-import { type FieldTable, fieldStatements, isPairs, type Parameter, sameSecond } from '../tables.ts';
+import * as tables from '../tables.ts';
 
+type Context = records.Context;
+type FieldTable = tables.FieldTable;
 const path = '/v1/reviews';
+const says = is.inSection('Endpoints, Reviews');
 
 /** The newest reviews that the service holds, up to a hundred of the last 30 days. */
 async function newestReviews({ answer, list }: Context): Promise<is.Row[]> {
@@ -41,7 +35,7 @@ const withImages = ({ fresh, settings }: Context) =>
 /** This run's review with a picture, once the service has stored it. */
 export async function pictured({ get, shared, until }: Context): Promise<is.Row> {
   const { id } = await shared(withImages);
-  return until(noImage, async () => {
+  return until(records.noImage, async () => {
     const { body } = await get(`${path}/${id}`);
     return is.isRow(body) && hasItems('images')(body) ? body : undefined;
   });
@@ -50,18 +44,17 @@ export async function pictured({ get, shared, until }: Context): Promise<is.Row>
 /** One item of additional information, as a form. */
 const itemOf = async (context: Context): Promise<Params> => ({
   'options[][review_option_type_id]': 1,
-  'options[][created_at]': await isoOf(1, '12:00:00')(context),
+  'options[][created_at]': await records.isoOf(1, '12:00:00')(context),
   'options[][value]': 'Fits well',
 });
 /** The answer to a review with one item of additional information. */
-const optionsAnswer = async (context: Context) =>
-  context.post('reviews', 'with-options', { ...reviewParams(context), ...(await itemOf(context)) });
+const optionsAnswer = async (context: Context) => context.make('reviews', 'with-options', await itemOf(context));
 
 /** An item of additional information that the service shows: from a listed review, or else from one of this run. */
 async function anOption(context: Context): Promise<is.Row> {
   const { shared } = context;
   const listed = (await shared(newestReviews)).find(hasItems('options'));
-  const review = listed ?? createdBy(context, await shared(optionsAnswer));
+  const review = listed ?? records.createdBy(context, await shared(optionsAnswer));
   return is.needed(is.rowsIn(review.options)[0], 'needs a review of the last 30 days with additional information');
 }
 
@@ -92,14 +85,11 @@ const common: FieldTable = [
   ['string, or absent', 'third_party_name'],
   ['integer, or absent', 'sub_brand_id'],
 ];
-const inList: FieldTable = [...common, ['integer', 'user_id comments_count']];
 const alone: FieldTable = [...common, ['array', 'comments']];
-const created: FieldTable = [...alone, ['string', 'tag_name']];
-const sizes =
-  'width height gallery_width gallery_height portrait_width portrait_height thumbnail_width thumbnail_height';
+const variants = ['', 'gallery_', 'portrait_', 'thumbnail_'];
 const image: FieldTable = [
-  ['string', 'url gallery_url portrait_url thumbnail_url'],
-  ['integer', sizes],
+  ['string', variants.map((one) => `${one}url`).join(' ')],
+  ['integer', variants.map((one) => `${one}width ${one}height`).join(' ')],
 ];
 const option: FieldTable = [
   ['integer', 'id review_id review_option_type_id'],
@@ -116,10 +106,10 @@ async function imageOf({ shared }: Context): Promise<is.Row> {
 }
 
 /** The parameters that all writes of a review take, except lists. */
-const reviewParameters: readonly Parameter[] = [
-  { name: 'product_id', value: productIdOf, shownAs: 'product_id' },
-  { name: 'product_code', value: productCodeOf, shownAs: 'product_code' },
-  { name: 'created_at', value: isoOf(2, '01:02:03'), shownAs: 'created_at', as: sameSecond },
+const reviewParameters: readonly tables.Parameter[] = [
+  { name: 'product_id', value: records.productIdOf, shownAs: 'product_id' },
+  { name: 'product_code', value: records.productCodeOf, shownAs: 'product_code' },
+  { name: 'created_at', value: records.isoOf(2, '01:02:03'), shownAs: 'created_at', as: tables.sameSecond },
   { name: 'message', value: 'Another conformance test.', shownAs: 'message' },
   ...[1, 2, 3, 4, 5].map((score) => ({ name: 'score', value: score, shownAs: 'score', note: String(score) })),
   { name: 'user_code', value: ({ code }) => code('lee'), shownAs: 'user_code' },
@@ -128,22 +118,22 @@ const reviewParameters: readonly Parameter[] = [
   { name: 'display', value: 1, shownAs: 'display', as: (found) => found === true, note: '1 displayed' },
 ];
 
-const productOptions: Parameter = {
+const productOptions: tables.Parameter = {
   name: 'product_options[]',
   value: ['Size:M', 'Colour:blue'],
   shownAs: 'product_options',
-  as: isPairs,
+  as: tables.isPairs,
   note: 'each `<key>:<value>`',
   absentWhere: 'the shop’s settings leave product_options out',
 };
-const tagName: Parameter = { name: 'tag_name', value: ({ code }) => code('tag'), shownAs: 'tag_name' };
+const tagName: tables.Parameter = { name: 'tag_name', value: ({ code }) => code('tag'), shownAs: 'tag_name' };
 
-const ofUpdates = ({ says, what, record, patch }: Way): is.Statement[] => [
+const ofUpdates = ({ what, record, patch }: Way): is.Statement[] => [
   says(`${what}: image_urls are shown as images once they are stored`, async (context) => {
     const { read, settings, until } = context;
     const { id } = await record(context);
     is.succeeds(await patch(context, { 'image_urls[]': [settings.imageUrl] }));
-    await until(noImage, async () => hasItems('images')(await read('reviews', id)) || undefined);
+    await until(records.noImage, async () => hasItems('images')(await read('reviews', id)) || undefined);
   }),
   says(`${what}: options, same item rules as create`, async (context) => {
     await needsDefaultForm(context);
@@ -157,26 +147,16 @@ const ofUpdates = ({ says, what, record, patch }: Way): is.Statement[] => [
 
 export const review: Resource = {
   kind: 'reviews',
+  section: 'Endpoints, Reviews',
   called: 'a review',
-  under: 'Endpoints, Reviews',
-  headings: {
-    list: 'List reviews',
-    get: 'Get a review',
-    getByCode: 'Get a review',
-    create: 'Create or update a review',
-    update: 'Update by id',
-    updateByCode: 'Update by code',
-    delete: 'Delete',
-  },
   // The list and the answer to the creation of a review show more fields than the review alone.
-  tables: {
+  fields: {
     section: 'Resources, Review',
     alone,
-    created,
-    listed: { section: 'Resources, Review', fields: inList },
-    listedSample: listedReview,
+    created: [...alone, ['string', 'tag_name']],
+    listed: ['Resources, Review', [...common, ['integer', 'user_id comments_count']]],
   },
-  required: reviewParams,
+  listed: listedReview,
   refusedWithout: [],
   parameters: {
     create: [...reviewParameters, productOptions, tagName],
@@ -188,18 +168,19 @@ export const review: Resource = {
   deletesWith204: true,
 };
 
+const ofReviews = is.inSection('Resources, Review');
 /** Something that is true of each of the newest reviews. */
-const ofAll = (says: string, holds: (row: is.Row) => boolean, expected: string) =>
-  is.inSection('Resources, Review')(says, async (context) => {
-    const rows = [await detailOf('reviews')(context), ...(await context.shared(newestReviews))];
+const ofAll = (sentence: string, holds: (row: is.Row) => boolean, expected: string) =>
+  ofReviews(sentence, async (context) => {
+    const rows = [await records.detailOf('reviews')(context), ...(await context.shared(newestReviews))];
     const odd = rows.find((row) => !holds(row));
     is.ensure(odd === undefined, `review ${odd?.id}: ${is.show(odd)}`, expected);
   });
 
 export const reviewReading: readonly is.Statement[] = [
   ...shapesOf(review),
-  ...fieldStatements('Resources, Image', 'an image', image, imageOf),
-  ...fieldStatements('Resources, Review option', 'an option', option, anOption),
+  ...tables.fieldStatements('Resources, Image', 'an image', image, imageOf),
+  ...tables.fieldStatements('Resources, Review option', 'an option', option, anOption),
   ofAll(
     'message is plain text without HTML tags',
     (row) => !/<\/?[a-z][^>]*>/i.test(String(row.message)),
@@ -220,11 +201,11 @@ export const reviewReading: readonly is.Statement[] = [
     ({ third_party_name: name = 'none' }) => typeof name === 'string' && name !== '',
     'a name, or no such field',
   ),
-  is.inSection('Resources, Review')('video_urls: links to short videos', async (context) => {
+  ofReviews('video_urls: links to short videos', async (context) => {
     const { video_urls: urls } = await reviewWith(context, 'video_urls');
     is.ensure(Array.isArray(urls) && urls.every((url) => URL.canParse(String(url))), is.show(urls), 'addresses');
   }),
-  is.inSection('Resources, Review')('videos: links by quality, keys hd_url and sd_url', async (context) => {
+  ofReviews('videos: links by quality, keys hd_url and sd_url', async (context) => {
     const { videos } = await reviewWith(context, 'videos', 'a video');
     const isVideo = (video: unknown) =>
       is.isRow(video) && [video.hd_url, video.sd_url].some((url) => typeof url === 'string' && URL.canParse(url));
@@ -242,7 +223,7 @@ export const reviewReading: readonly is.Statement[] = [
     const one = await reviewWith(context, 'video_urls');
     is.ensure(hasItems('videos')(one), `review ${one.id} without videos`, 'videos beside video_urls');
   }),
-  ...fieldStatements('Resources, Review overview', 'the overview', overviewFields, readOverview),
+  ...tables.fieldStatements('Resources, Review overview', 'the overview', overviewFields, readOverview),
   is.inSection('Resources, Review overview')('the overview bounds the dates of the reviews', async (context) => {
     const found = await context.shared(readOverview);
     const { created_at: at } = await listedReview(context);
@@ -252,23 +233,12 @@ export const reviewReading: readonly is.Statement[] = [
     const isBound = first <= time && time <= last;
     is.ensure(isBound, `${is.show(found)}, and a review of ${at}`, 'bounds around every review');
   }),
-  is.inSection('Endpoints, Reviews, Overview')(
-    'GET /v1/reviews/overview answers 200 with the overview',
-    async ({ get }) => {
-      const answer = await get('/v1/reviews/overview');
-      is.statusIs(answer, 200);
-      is.ensure('first_review_created_at' in is.rowOf(answer), answer.summary, 'the overview');
-    },
-  ),
+  says('GET /v1/reviews/overview answers 200 with the overview', async ({ get }) => {
+    const answer = await get('/v1/reviews/overview');
+    is.statusIs(answer, 200);
+    is.ensure('first_review_created_at' in is.rowOf(answer), answer.summary, 'the overview');
+  }),
 ];
-
-const says = is.inSection('Endpoints, Reviews, Create or update a review');
-
-/** Writes a review without one of the usual parameters, and with others. */
-const write = (context: Context, name: string, without: string, more: Params = {}) => {
-  const { [without]: _, ...params } = { ...reviewParams(context), ...more };
-  return context.post('reviews', name, params);
-};
 
 export const reviewWriting: readonly is.Statement[] = [
   is.inSection('States and transitions, Review display')(
@@ -276,24 +246,24 @@ export const reviewWriting: readonly is.Statement[] = [
     async ({ answer }) => is.isSame('display', is.rowOf(await answer('reviews')).display, true),
   ),
   says('product_code may be omitted when product_id is given', async (context) => {
-    const product_id = await productIdOf(context);
-    const answer = await write(context, 'by-product-id', 'product_code', { product_id });
+    const product_id = await records.productIdOf(context);
+    const answer = await context.make('reviews', 'by-product-id', { product_id }, 'product_code');
     is.isSame('product_id', is.rowOf(answer).product_id, product_id);
   }),
-  says('score omitted means a review with no rating', async (context) =>
-    is.isUnrated(is.rowOf(await write(context, 'without-score', 'score'))),
+  says('score omitted means a review with no rating', async ({ make }) =>
+    is.isUnrated(is.rowOf(await make('reviews', 'without-score', {}, 'score'))),
   ),
-  says('score is 1 to 5: 6 is not kept', async (context) => {
-    const answer = await write(context, 'with-score-6', '', { score: 6 });
+  says('score is 1 to 5: 6 is not kept', async ({ make }) => {
+    const answer = await make('reviews', 'with-score-6', { score: 6 });
     const kept = is.isSuccess(answer) && is.isRow(answer.body) ? answer.body.score : undefined;
     is.ensure(kept !== 6, `score ${is.show(kept)}`, 'a refusal, or 1 to 5');
   }),
-  says('user_code may be omitted for non-member reviews', async (context) =>
-    is.succeeds(await write(context, 'of-a-non-member', 'user_code')),
+  says('user_code may be omitted for non-member reviews', async ({ make }) =>
+    is.succeeds(await make('reviews', 'of-a-non-member', {}, 'user_code')),
   ),
-  says('review_source_url is taken', async (context) => {
+  says('review_source_url is taken', async ({ make }) => {
     const url = { review_source_url: 'https://www.youtube.com/shorts/conf' };
-    const answer = await write(context, 'from-elsewhere', '', url);
+    const answer = await make('reviews', 'from-elsewhere', url);
     if (!is.isSuccess(answer))
       throw new is.CannotTell(`which platforms are taken is not shown by name: ${answer.summary}`);
   }),
@@ -308,7 +278,7 @@ export const reviewWriting: readonly is.Statement[] = [
   }),
   says('options: form encoding is options[][<field>]', async (context) => {
     await needsDefaultForm(context);
-    const { options } = createdBy(context, await context.shared(optionsAnswer));
+    const { options } = records.createdBy(context, await context.shared(optionsAnswer));
     is.isSame('value of the item', is.rowsIn(options)[0]?.value, 'Fits well');
   }),
   says('options: not usable in shops using the v2 additional-information model', async (context) => {
@@ -323,12 +293,9 @@ export const reviewWriting: readonly is.Statement[] = [
     is.isSame('options after an update with options', (await read('reviews', id)).options, before);
   }),
   ...resourceStatements(review),
-  is.inSection('Endpoints, Reviews, Update by id')(
-    'an empty score updates the review to no rating',
-    async ({ call, fresh, read }) => {
-      const { id } = await fresh('reviews', 'unrated-later');
-      is.succeeds(await call('PATCH', `/v1/reviews/${id}`, { form: { score: '' } }));
-      is.isUnrated(await read('reviews', id));
-    },
-  ),
+  says('an empty score updates the review to no rating', async ({ call, fresh, read }) => {
+    const { id } = await fresh('reviews', 'unrated-later');
+    is.succeeds(await call('PATCH', `${path}/${id}`, { form: { score: '' } }));
+    is.isUnrated(await read('reviews', id));
+  }),
 ];

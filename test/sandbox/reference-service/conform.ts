@@ -1,7 +1,6 @@
 import { seedReviews } from '../../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../../src/sandbox/reference-service/service.ts';
-import { chapters } from '../../conformance/chapters.ts';
-import { type Result, runChapters } from '../../conformance/run.ts';
+import { chapters, type Result, runChapters } from '../../conformance/run.ts';
 import { cleanUp, openSession } from '../../conformance/session.ts';
 import { runService } from './service.ts';
 
