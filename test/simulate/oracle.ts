@@ -228,20 +228,14 @@ function isSentOf(entry: Entry, order: ShopOrder | undefined): boolean {
       (!entry.isNew || order.deletedMs === null)
     );
   const options = form?.getAll('product_options[]').sort().join();
+  const pairsOf = (line: ShopLine) => Object.entries(line.options).map((pair) => pair.join(':'));
   return order.lines.some(
     (line) =>
       says('product_id', (value) => Number(value) === line.productId) &&
       says('price', (value) => Number(value) === Number(line.price)) &&
       says('status', (value) => value === line.status) &&
       says('invoice', (value) => value === (line.invoice ?? '')) &&
-      says(
-        'product_options[]',
-        () =>
-          options ===
-          Object.entries(line.options)
-            .map((pair) => pair.join(':'))
-            .join(),
-      ),
+      says('product_options[]', () => options === pairsOf(line).sort().join()),
   );
 }
 

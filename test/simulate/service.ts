@@ -68,6 +68,7 @@ export type ServiceHabits = {
 };
 
 const failure: Response = { status: 500, body: { error: 'it fails' } };
+const refused = (error: string): Response => ({ status: 422, body: { error } });
 
 export type Service = ReturnType<typeof createService>;
 
@@ -96,10 +97,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     product_options: one.options,
     price: money(one.price),
     status: one.status,
-    delivery_started_at: null,
-    delivered_at: null,
     invoice: one.invoice,
-    delivery_service: '',
     created_at: time(one.createdMs),
     updated_at: time(one.createdMs),
     reviews_count: one.reviews,
@@ -119,13 +117,11 @@ export function createService(habits: ServiceHabits, now: () => number) {
 
   function write(form: URLSearchParams, process: Process | undefined, request?: Request): Response {
     const code = form.get('code') ?? '';
-    if (code === '' || !form.get('created_at') || !form.get('total_price'))
-      return { status: 422, body: { error: 'missing' } };
-    if (habits.refusedOrders.has(code)) return { status: 422, body: { error: 'the order is refused' } };
-    if (habits.failingOrders.has(code)) return { status: habits.failingStatus, body: { error: 'it fails' } };
-    const emptied = fields.filter((name) => form.get(name) === '');
-    if (habits.emptyValues === 'refused' && emptied.length > 0)
-      return { status: 422, body: { error: `${emptied[0]} is empty` } };
+    if (code === '' || !form.get('created_at') || !form.get('total_price')) return refused('missing');
+    if (habits.refusedOrders.has(code)) return refused('the order is refused');
+    if (habits.failingOrders.has(code)) return { ...failure, status: habits.failingStatus };
+    const emptied = fields.find((name) => form.get(name) === '');
+    if (habits.emptyValues === 'refused' && emptied) return refused(`${emptied} is empty`);
     const known = orderOf(code);
     const order: Order = known ?? { id: nextId(), code, ...noFields, madeMs: now(), subOrders: new Map() };
     const before = { ...order };
@@ -150,12 +146,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
     one.price = text('price', one.price);
     one.status = text('status', one.status);
     if (given.has('invoice')) one.invoice = given.get('invoice') || null;
-    if (given.has('product_options[]')) {
-      const pairs = given.getAll('product_options[]').filter((pair) => pair !== '');
-      one.options = Object.fromEntries(
-        pairs.map((pair) => [pair.slice(0, pair.indexOf(':')), pair.slice(pair.indexOf(':') + 1)]),
-      );
-    }
+    const pairs = given.getAll('product_options[]').filter((pair) => pair !== '');
+    if (given.has('product_options[]')) one.options = Object.fromEntries(pairs.map((pair) => pair.split(':')));
   }
 
   function addSubOrder(order: Order, given: URLSearchParams, by: string | undefined): SubOrder {
@@ -185,8 +177,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
       return { status: 204 };
     }
     const given = method === 'PUT' ? query : form;
-    if (habits.refusedProducts.has(Number(given.get('product_id'))))
-      return { status: 422, body: { error: 'no such product' } };
+    if (habits.refusedProducts.has(Number(given.get('product_id')))) return refused('no such product');
     if (subOrderId === undefined) {
       const made = addSubOrder(order, given, process?.name ?? 'somebody');
       note({ kind: 'created', process, request, code: order.code, subOrder: made });
@@ -210,30 +201,15 @@ export function createService(habits: ServiceHabits, now: () => number) {
     code: null,
     display: true,
     user_code: 'member',
-    user_name: 'Kim',
     message: one.message,
     score: one.score,
     created_at: time(one.createdMs),
     updated_at: time(one.updatedMs),
     product_id: one.productId,
     product_code: `P${one.productId}`,
-    review_type: 'text',
-    images_count: 0,
-    images: [],
-    videos_count: 0,
-    video_urls: [],
-    videos: [],
     likes_count: one.id % 7,
-    plus_likes_count: 0,
-    source: 'brand_pc',
-    options: [],
-    product_options: {},
-    order_code: null,
-    sub_order_code: null,
-    store_order: false,
-    store_name: null,
     ...(isList
-      ? { user_id: 5, comments_count: one.comments }
+      ? { comments_count: one.comments }
       : { comments: Array.from({ length: one.comments }, (_, n) => ({ id: n })) }),
   });
 
@@ -241,8 +217,7 @@ export function createService(habits: ServiceHabits, now: () => number) {
     const [start, end] = [query.get('start_datetime'), query.get('end_datetime')].map((text) =>
       text === null ? Number.NaN : Date.parse(`${text.replace(' ', 'T')}Z`) - zoneMs,
     ) as [number, number];
-    if (Number.isNaN(start) || Number.isNaN(end) || end - start > 45 * 86_400_000)
-      return { status: 422, body: { error: 'period' } };
+    if (!(end - start <= 45 * 86_400_000)) return refused('period');
     const byUpdate = query.get('date_updated_at') === '1';
     const dateOf = (one: Review) => Math.floor((byUpdate ? one.updatedMs : one.createdMs) / 1000) * 1000;
     const page = Number(query.get('page') ?? 1);
@@ -255,12 +230,13 @@ export function createService(habits: ServiceHabits, now: () => number) {
       .sort((a, b) => dateOf(a) - dateOf(b) || a.id - b.id);
     if (query.get('date_order_desc') === '1') found.reverse();
     const last = Math.min(30, Math.max(1, Math.ceil(found.length / limit)));
-    if (page > 30 || page < 1) return { status: 422, body: { error: 'page' } };
-    const items = found.slice((page - 1) * limit, page * limit).map((one) => shownReview(one, true));
-    if (found.slice((page - 1) * limit, page * limit).some(({ id }) => failingReviews.has(id))) return failure;
+    if (page > 30 || page < 1) return refused('page');
+    const shown = found.slice((page - 1) * limit, page * limit);
+    if (shown.some(({ id }) => failingReviews.has(id))) return failure;
     const isNamed = habits.link === 'always' || page < last;
-    const link = `<https://service.test/v1/reviews?page=${last}>; rel="last", <https://service.test/v1/reviews?page=${Math.min(page + 1, last)}>; rel="next"`;
-    return { status: 200, headers: isNamed ? { link } : {}, body: items };
+    const at = (number: number) => `<https://service.test/v1/reviews?page=${number}>`;
+    const link = `${at(last)}; rel="last", ${at(Math.min(page + 1, last))}; rel="next"`;
+    return { status: 200, headers: isNamed ? { link } : {}, body: shown.map((one) => shownReview(one, true)) };
   }
 
   function ofReviews({ path, query }: Request): Response {
@@ -268,10 +244,8 @@ export function createService(habits: ServiceHabits, now: () => number) {
     if (id === 'overview') {
       const dates = [...reviews.values()].map((one) => one.createdMs);
       const bound = (ms: number) => (dates.length === 0 ? null : time(ms));
-      return {
-        status: 200,
-        body: { first_review_created_at: bound(Math.min(...dates)), last_review_created_at: bound(Math.max(...dates)) },
-      };
+      const [first, last] = [bound(Math.min(...dates)), bound(Math.max(...dates))];
+      return { status: 200, body: { first_review_created_at: first, last_review_created_at: last } };
     }
     if (id === undefined) return listReviews(query);
     const found = reviews.get(Number(id));
