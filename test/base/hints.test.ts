@@ -6,6 +6,7 @@ import { openQueues } from '../../src/queue/index.ts';
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 
+const closed = 'closed the connection';
 const authorities = 'NODE_EXTRA_CA_CERTS, in the environment of the process and not in .env';
 
 test.each([
@@ -24,11 +25,8 @@ test.each([
   ['53100|ENOSPC|No space left on device', 'the disk is full', 'free space'],
   ['EACCES|EPERM|EROFS', 'this user has no right', 'name another place'],
   ['53200|OOM no', 'the memory of the server is full', 'give it more memory'],
-  [
-    '53300|remaining connection slots|too many clients|max number of clients reached',
-    'no free',
-    'of the server at its',
-  ],
+  ['53300|remaining connection slots', 'no free', 'of the server at its'],
+  ['too many clients|max number of clients reached', 'no free', 'of the server at its'],
   ['25006|READONLY no', 'a standby or read-only', 'name the primary'],
   ['57P01|57P03|LOADING no', 'starting or stopping', 'server at its address is up'],
   ['57014', 'the statement took too long', 'find out why'],
@@ -40,17 +38,9 @@ test.each([
   ['ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT', 'no connection to the server', 'open the firewall'],
   ['UND_ERR_HEADERS_TIMEOUT|UND_ERR_BODY_TIMEOUT|SERVER_SILENT|timeout exceeded', 'does not respond', 'it hangs'],
   ['Connection terminated due to connection timeout|Socket timeout. ', 'does not respond', 'whether it hangs'],
-  [
-    'ECONNRESET|EPIPE|UND_ERR_SOCKET|Connection terminated|socket hang up',
-    'closed the connection',
-    'its address restarts',
-  ],
-  [
-    'PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|Connection is closed',
-    'closed the connection',
-    'its address restarts',
-  ],
-  ['Client has encountered a connection error and is not queryable', 'closed the connection', 'its address restarts'],
+  ['ECONNRESET|EPIPE|UND_ERR_SOCKET|Connection terminated|socket hang up', closed, 'its address restarts'],
+  ['PROTOCOL_CONNECTION_LOST|ER_CONNECTION_KILLED|Connection is closed', closed, 'its address restarts'],
+  ['Client has encountered a connection error and is not queryable', closed, 'its address restarts'],
 ])('the error %s is shown in plain words (%s) with the next step (%s)', (errors, what, hint) => {
   for (const one of errors.split('|')) {
     // A code, or a message where there are spaces.

@@ -7,12 +7,10 @@ import { isTransient } from '../../src/base/lost-connections.ts';
 import { queueClasses } from '../../src/queue/connection.ts';
 import { openDatabase } from '../../src/shop/open-database.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
-import { watchLockWaits } from '../../src/warehouse/lock-waits.ts';
-import { until } from '../harness/cli.ts';
 import { createDatabase } from '../harness/database.ts';
 import { startTcpProxy } from '../harness/proxy.ts';
 
-/** Long enough for a statement of a busy machine, short enough for a test. The three tests wait at the same time. */
+/** Long enough for a statement of a busy machine, short enough for a test. The tests wait at the same time. */
 const silenceMs = 4000;
 
 /** Opens one connection, and gives what runs a statement of several parts on it. */
@@ -50,20 +48,6 @@ test.concurrent.for(Object.keys(systems))(
     if (name === 'shop') expect(error).toMatchObject({ code: 'shop' });
     expect(isTransient(error)).toBe(true);
     await system?.work();
-  },
-);
-
-test.concurrent.for([1, 2, 3, 4])(
-  'a look for locks ends also if the host hangs at its message %i',
-  async (n, context) => {
-    const address = new URL(await createDatabase('migrated'));
-    const proxy = await startTcpProxy(Number(address.port));
-    context.onTestFinished(() => proxy.close());
-    Object.assign(address, { hostname: '127.0.0.1', port: String(proxy.port) });
-    const watching = watchLockWaits(address.href, () => {});
-    proxy.at(n, () => {});
-    await until(async () => proxy.sent() >= n);
-    await watching.close();
   },
 );
 

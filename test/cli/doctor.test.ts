@@ -10,7 +10,7 @@ import { createOrderShop, orderShopQueries, sampleShopQueries, writeQueries } fr
 import { redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 import { openWorld, type World, worldTest } from '../harness/world.ts';
-import { client, json, quick, tinyService } from '../review-api/tiny-service.ts';
+import { type Answering, client, json, quick, tinyService } from '../review-api/tiny-service.ts';
 
 const test = worldTest.extend('worldOptions', { shop: 'sample' });
 
@@ -163,29 +163,31 @@ test('a shop user who may write, and a query that breaks the contract, are said'
   await isIll(world, reader, /who may write to 3 tables \(shop\.log, shop\.members, shop\.orders/);
 });
 
-test.each([
-  [{ status: 503 }, '(status 503)', /^check whether the service is up, and its log$/],
-  [{ status: 403 }, '(status 403)', /^read its error$/],
-  [{ body: '<h1>Hello</h1>' }, 'not what this request returns', /^REVIEW_API_BASE_URL may name a web site/],
-])('a service that responds with %j is a fault: %s', async (reply, what, hint) => {
-  const api = client((await tinyService(() => reply)).url, { retry: { ...quick, attempts: 1 } });
-  const found = await checkService({ api, timeZone: 'UTC', now: () => new Date() });
-  expect(found[1]).toMatchObject({ level: 'fault', what: expect.stringContaining(what) });
-  expect(found[1]?.hint).toMatch(hint);
-});
+/** What the doctor says of a service that responds so, after the login. */
+async function saysOf(answering: Answering, now = new Date()) {
+  const api = client((await tinyService(answering)).url, { retry: { ...quick, attempts: 1 } });
+  const [, ...found] = await checkService({ api, timeZone: 'Asia/Seoul', now: () => now });
+  return found.map(({ level, what, hint = 'nothing' }) => `${level}: ${what} → ${hint}`);
+}
 
 test.each([
-  [60, 'ok', 'agrees'],
-  [86_400, 'warning', 'nothing is lost'],
-  [86_401, 'fault', 'no run of reviews begins'],
-])('a clock of the service that is %i s ahead or behind is: %s, %s', async (seconds, level, said) => {
+  [{ status: 503 }, /^fault: .*\(status 503\).* → check whether the service is up, and its log$/],
+  [{ status: 403 }, /^fault: .*\(status 403\).* → read its error$/],
+  [{ body: '<h1>Hello</h1>' }, /^fault: .*not what this request returns.* → REVIEW_API_BASE_URL may name a web site/],
+])('a service that responds with %j is a fault: %s', async (reply, said) => {
+  expect((await saysOf(() => reply))[0]).toMatch(said);
+});
+
+const overview = (last: string | null) => ({ first_review_created_at: null, last_review_created_at: last });
+test.each([
+  [60, /^ok: .*agrees/],
+  [86_400, /^warning: .*nothing is lost/],
+  [86_401, /^fault: .*no run of reviews begins/],
+])('a clock of the service that is %i s ahead or behind is %s', async (seconds, said) => {
   const now = new Date('2026-03-01T12:00:00Z');
   for (const offset of [seconds, -seconds]) {
     const date = new Date(now.getTime() + offset * 1000).toUTCString();
-    const overview = { first_review_created_at: null, last_review_created_at: null };
-    const api = client((await tinyService(() => json(overview, { date }))).url);
-    const found = await checkService({ api, timeZone: 'UTC', now: () => now });
-    expect(found[1]).toMatchObject({ level, what: expect.stringContaining(said) });
+    expect((await saysOf(() => json(overview(null), { date }), now))[0]).toMatch(said);
   }
 });
 
@@ -222,13 +224,13 @@ test('an empty query, orders without lines and an odd catalog are each said', as
 });
 
 const noon = '2026-03-01T12:00:00+09:00';
-const zoneIsRight = /^ok: its timestamps have the offset of Asia\/Seoul$/;
-const isListed = /^ok: its newest review is listed at its second, in pages of 100$/;
+const zoneIsRight = /^ok: its timestamps have the offset of Asia\/Seoul →/;
+const isListed = /^ok: its newest review is listed at its second, in pages of 100 →/;
 const noReview = /^warning: it holds no review yet/;
-const hasNoOffset = /^warning: its timestamps have no offset$/;
+const hasNoOffset = /^warning: its timestamps have no offset →/;
 const isOfNewYork = /^fault: its timestamps have the offset -05:00, but Asia\/Seoul had /;
 const isElsewhere = /^warning: no review is listed at 2026-03-01 12:00:00 \(Asia\/Seoul\), the date of the newest /;
-const isLong = /^fault: a page holds 101 reviews, expected at most 100$/;
+const isLong = /^fault: a page holds 101 reviews, expected at most 100 →/;
 test.each<[claim: string, last: string | null, reviews: number, said: RegExp[]]>([
   ['without a review', null, 0, [noReview]],
   ['as it should be', '2026-03-02T08:59:59+09:00', 100, [zoneIsRight, isListed]],
@@ -237,12 +239,9 @@ test.each<[claim: string, last: string | null, reviews: number, said: RegExp[]]>
   ['of another zone', '2026-03-01T12:00:00-05:00', 1, [isOfNewYork, isListed]],
   ['with pages that are too long', noon, 101, [zoneIsRight, isLong]],
 ])('doctor says of a service %s what it could check', async (_, last, reviews, said) => {
-  const overview = { first_review_created_at: null, last_review_created_at: last };
   const items = Array.from({ length: reviews }, (_, n) => ({ id: n + 1 }));
-  const service = await tinyService(({ path }) => json(path.endsWith('/overview') ? overview : items));
-  const deps = { api: client(service.url), timeZone: 'Asia/Seoul', now: () => new Date() };
-  const found = (await checkService(deps)).slice(2);
-  expect(found.map(({ level, what }) => `${level}: ${what}`)).toEqual(said.map((one) => expect.stringMatching(one)));
+  const found = await saysOf(({ path }) => json(path.endsWith('/overview') ? overview(last) : items));
+  expect(found.slice(1)).toEqual(said.map((one) => expect.stringMatching(one)));
 });
 
 test('a warehouse that lacks a migration or a right is a fault', async ({ world }) => {

@@ -25,16 +25,10 @@ async function initOf(preset: string, prefix: string, renamed: string, sql = '')
     prefix === '' ? statements : statements.replaceAll(new RegExp(`\\b${prefix}`, 'g'), renamed),
   );
   const env = parseEnv(await readFile(join(folder, '.env'), 'utf8'));
-  const zone = env.SHOP_TIME_ZONE;
   const faults = report.findings.filter(({ level }) => level === 'fault');
-  return {
-    preset: report.preset?.name,
-    prefix: report.preset?.prefix,
-    warnings: report.warnings,
-    faults,
-    zone,
-    reconcile: env.SCHEDULE_RECONCILE,
-  };
+  const { name, prefix: found } = { ...report.preset };
+  const { SHOP_TIME_ZONE: zone, SCHEDULE_RECONCILE: reconcile } = env;
+  return { preset: name, prefix: found, warnings: report.warnings, faults, zone, reconcile };
 }
 
 test.skipIf(!hasMariadb)('an unknown shop on MariaDB gets the template in its own SQL', async () => {

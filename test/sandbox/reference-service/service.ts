@@ -35,14 +35,4 @@ export async function tokenOf(url: string): Promise<string> {
   return ((await response.json()) as { access_token: string }).access_token;
 }
 
-export const anOrder = {
-  code: 'A-1',
-  created_at: '2024-01-05T09:00:00+09:00',
-  total_price: 23_500,
-  user_code: 'kim',
-  user_name: 'Kim',
-  user_phone: '010-0000-0000',
-  user_email: 'kim@example.com',
-};
-
 export const aReview = { product_code: 'P-1', message: 'Good.', score: 5, user_code: 'kim', user_name: 'Kim' };
