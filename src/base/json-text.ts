@@ -1,16 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 
-/** A text, a comma, or the beginning or end of an array or object. */
-const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},]/gs;
+/** An escape, the beginning or end of a text, array or object, or a comma. A pattern of a whole text has a limit of MB. */
+const token = /\\.|["[\]{},]/gs;
 
 /** The records of a valid JSON array, each with its original bytes: printed again, numbers would lose digits. */
 export function splitRecords(body: Buffer): Buffer[] {
   const records: Buffer[] = [];
   let depth = 0;
   let from = 0;
+  let isText = false;
   // One character for each byte, so that indexes count bytes.
   for (const { 0: found, index } of body.toString('latin1').matchAll(token)) {
+    if (found === '"') isText = !isText;
+    if (isText || found === '"') continue;
     depth += Number('[{'.includes(found)) - Number(']}'.includes(found));
     const isNext = depth === 1 && found === ',';
     const record = body.subarray(from, index);
