@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Brand, configOf, readBrands } from '../app/brands.ts';
-import { readDeployment, readLogLevel, readWarehouseConfig, shortLockSeconds } from '../app/config.ts';
+import { readLogLevel, readWarehouseConfig, shortLockSeconds } from '../app/config.ts';
 import { exitStatus, UsageError } from '../base/errors.ts';
-import { isLockedOut, openWarehouse } from '../warehouse/index.ts';
-import { sessionsOnOurTables, watchLockWaits } from '../warehouse/lock-waits.ts';
+import { watchLockWaits } from '../warehouse/lock-waits.ts';
 import type { Context, Reach, Report, Traits, Work } from './command.ts';
 import { describeFailure, failureJson } from './failure.ts';
 import type { Surroundings } from './program.ts';
@@ -75,7 +74,11 @@ async function inBrands(
   const reports: [name: string, report: Report][] = [];
   for (const brand of brands) {
     const context = openContext(around, brand, { isLast: brand === brands.at(-1) });
-    const report = await work(context).catch((error: unknown) => brandFailure(around, brand, error));
+    const report = await work(context).catch((error: unknown): Report => {
+      around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
+      const text = 'failed: standard error says why';
+      return { text, json: { error: failureJson(error) }, incomplete: true, isWrongUsage: exitStatus(error) === 2 };
+    });
     around.signal.throwIfAborted();
     if (report) reports.push([brand.name ?? '', report]);
   }
@@ -85,26 +88,6 @@ async function inBrands(
     incomplete: reports.some(([, { incomplete }]) => incomplete),
     isWrongUsage: reports.some(([, { isWrongUsage }]) => isWrongUsage),
   };
-}
-
-/** The report of a failed brand. The failure is written to standard error at once. */
-async function brandFailure(around: Around, brand: Brand, error: unknown): Promise<Report> {
-  around.writeError(`brand ${brand.name}: ${describeFailure(error)}`);
-  if (isLockedOut(error)) around.writeError(await holdersText(brand).catch(() => ''));
-  return {
-    text: 'failed: standard error says why',
-    json: { error: failureJson(error) },
-    incomplete: true,
-    isWrongUsage: exitStatus(error) === 2,
-  };
-}
-
-/** The sessions that may hold the lock that a statement did not get. */
-async function holdersText({ name, environment }: Brand): Promise<string> {
-  const { warehouseDatabaseUrl: url } = readDeployment(environment);
-  await using warehouse = await openWarehouse({ url, brand: name, connections: 1 });
-  const sessions = await sessionsOnOurTables(warehouse.db);
-  return sessions.map(({ what }) => `brand ${name}: a transaction is open in its schemas: ${what}\n`).join('');
 }
 
 /** @param among the command handles one brand after the other. Locked tables of a brand must not hold up others. */
