@@ -49,11 +49,12 @@ export type Work = (context: Context) => Promise<Report | undefined>;
 export type Define = (commander: Commander, run: (work: Work, reach?: Reach) => Promise<void>) => void;
 
 export type Traits = {
-  /** The command reports nothing, so it has no `--json`. */
-  isSilent?: true;
-  /** The command knows no brands, or has a --brand of its own. */
-  hasNoBrands?: true;
-  /** The command starts servers of its own, which take longer to end than its work. */
+  /** The command has a --brand of its own. */
+  hasOwnBrand?: true;
+  /**
+   * The command starts servers, which take longer to end than its work. It serves all brands or none, and runs until a
+   * signal, so it has neither `--brand` nor `--json`.
+   */
   hasServers?: true;
 };
 

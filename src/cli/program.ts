@@ -110,15 +110,15 @@ function define(
   command: Command,
   run: (work: Work, reach: Reach, asked: string | undefined) => Promise<void>,
 ): void {
-  const { isSilent = false, hasNoBrands = false } = command;
+  const { hasServers = false, hasOwnBrand = false } = command;
   let asked: string | undefined;
   commander.hook('preAction', (_, action) => {
-    asked = hasNoBrands ? undefined : (action.opts() as { brand?: string }).brand;
+    asked = (action.opts() as { brand?: string }).brand;
   });
-  command.define(commander, (work, reach = 'each') => run(work, hasNoBrands ? 'all' : reach, asked));
+  command.define(commander, (work, reach = 'each') => run(work, hasServers || hasOwnBrand ? 'all' : reach, asked));
   for (const one of commander.commands.length > 0 ? commander.commands : [commander]) {
-    if (!isSilent) one.option('--json', 'report as JSON');
-    if (!isSilent && !hasNoBrands) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
+    if (!hasServers) one.option('--json', 'report as JSON');
+    if (!hasServers && !hasOwnBrand) one.option('--brand <name>', 'only this brand of BRANDS_DIR');
   }
 }
 

@@ -24,12 +24,13 @@ import { workFor } from './worker-command.ts';
 
 type Options = { keep?: true; data?: string; orders: number };
 
-export const traits: Traits = { hasNoBrands: true, hasServers: true };
+export const traits: Traits = { hasServers: true };
 
 export const define: Define = (commander, run) => {
   commander
     .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
     .option('--orders <n>', 'of the made-up shop, with 20 reviews for every 3', optionOf(wholeNumber(1, 999_999)), 3000)
+    .option('--json', 'report as JSON')
     // The addresses are printed while everything runs, and a document at the end of a command.
     .addOption(new Option('--keep', 'leave everything running afterwards and print the addresses').conflicts('json'))
     .action((options: Options) => run((context) => play(context, options)));

@@ -10,7 +10,7 @@ import { blocks, findingLines, lines, table } from '../ui/table.ts';
 
 type Options = { brand?: string; preset?: string; prefix?: string; dir?: string; force?: boolean; list?: boolean };
 
-export const traits: Traits = { hasNoBrands: true };
+export const traits: Traits = { hasOwnBrand: true };
 
 export const define: Define = (commander, run) => {
   commander

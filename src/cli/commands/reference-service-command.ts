@@ -25,7 +25,7 @@ type Options = {
   productsFromShop?: true;
 };
 
-export const traits: Traits = { hasNoBrands: true, isSilent: true, hasServers: true };
+export const traits: Traits = { hasServers: true };
 
 export const define: Define = (commander, run) => {
   commander

@@ -3,7 +3,7 @@ import { startServer } from '../../server/index.ts';
 import type { Context, Define, Traits } from '../command.ts';
 import { serveBrands, startBackground } from '../serve-brands.ts';
 
-export const traits: Traits = { isSilent: true, hasServers: true };
+export const traits: Traits = { hasServers: true };
 
 export const define: Define = (commander, run) => {
   commander
@@ -15,7 +15,7 @@ the warehouse before it responds, and reads the changed reviews within seconds. 
 serve or a worker applies what one leaves. With STATUS_TOKEN there is a status page at /, and /metrics requires the token.
 SIGTERM ends it cleanly.`,
     )
-    .action(() => run(listen, 'all'));
+    .action(() => run(listen));
 };
 
 async function listen(context: Context): Promise<undefined> {

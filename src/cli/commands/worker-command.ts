@@ -17,7 +17,7 @@ import type { Context, Define, Traits } from '../command.ts';
 import { serveBrands, startBackground } from '../serve-brands.ts';
 import { requireShopQueries } from '../with-app.ts';
 
-export const traits: Traits = { isSilent: true, hasServers: true };
+export const traits: Traits = { hasServers: true };
 
 export const define: Define = (commander, run) => {
   commander
@@ -29,7 +29,7 @@ may run; a run that has not ended is not started a second time. SIGTERM finishes
 returns the rest to the queue. After a crash another worker takes over within half a minute. With METRICS_PORT there are
 /metrics, /healthz and /readyz at HOST; with ALERT_WEBHOOK_URL each urgent issue is posted when it begins and when it ends.`,
     )
-    .action(() => run(work, 'all'));
+    .action(() => run(work));
 };
 
 async function work(context: Context): Promise<undefined> {
