@@ -138,7 +138,7 @@ test('a phone number that the service keeps is named, and keeps no e-mail addres
   await world.syncDaily(1);
   const masked = [{ key: 'A', reason: expect.stringContaining('the service keeps a value of the order') }];
   expect(await world.openDeadLetters()).toMatchObject(masked);
-  await world.says('forget order A --apply', /^Masked before/);
+  await world.says('forget order A --apply', /^No record here names this code; masked/);
 });
 
 test('what another integration wrote stays until the queries select such a column', async ({ world }) => {

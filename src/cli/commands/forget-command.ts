@@ -3,7 +3,7 @@ import { shellWord } from '../../base/visible.ts';
 import { findTraces, maskTraces, type Traces, type Whose } from '../../warehouse/forget.ts';
 import { orderCode } from '../arguments.ts';
 import type { Context, Define, Report } from '../command.ts';
-import { blocks, bulleted, table } from '../ui/table.ts';
+import { blocks, bulleted, lines, table } from '../ui/table.ts';
 import { inWarehouse } from '../with-app.ts';
 
 type Options = { order?: string[]; apply?: true };
@@ -37,16 +37,15 @@ async function forget(context: Context, whose: Whose, isApplied: boolean): Promi
     const counts = countsOf(records);
     const { unknown } = records;
     const isNothing = Object.values(counts).every((count) => count === 0);
-    const isUnknown = isNothing && unknown.length === orders.length;
-    const head = isUnknown ? ['No record here names this code; masked records name nobody.'] : [];
-    if (userCode !== undefined && orders.length === 0) head.push(ordersAreUnknown(userCode));
-    else if (isUnknown) head.push('Is it mistyped?');
-    else if (isNothing) head.push('Masked before: no other record here names this code.');
-    if (!isUnknown && unknown.length > 0) head.push(nothingIsStoredOf(unknown));
+    const head = lines(
+      isNothing && unknown.length === 0 && 'No record here names this code; masked records name nobody.',
+      userCode !== undefined && orders.length === 0 && ordersAreUnknown(userCode),
+      unknown.length > 0 && nothingIsStoredOf(unknown),
+    );
     return {
-      text: blocks(head.join(' '), draw(records, counts, isApplied)),
+      text: blocks(head, draw(records, counts, isApplied)),
       json: { applied: isApplied, ...counts, records, notReached },
-      incomplete: isUnknown || unknown.length > 0,
+      incomplete: unknown.length > 0 || (isNothing && orders.length === 0),
     };
   });
 }
