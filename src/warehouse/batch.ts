@@ -5,7 +5,6 @@ type WaitingCall<Item, Result> = { item: Item; resolve: (result: Result) => void
 
 /** How long calls collect for a batch, in milliseconds (docs/benchmarks.md). */
 const collectMs = 20;
-/** Calls of one batch at most. */
 const callsAtOnce = 200;
 
 /**

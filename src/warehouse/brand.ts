@@ -4,7 +4,6 @@ import type pg from 'pg';
 /** The name of a brand. Schemas and a role are named after it; Postgres cuts names at 63 characters. */
 export const brandName = /^[a-z][a-z0-9_]{0,30}$/;
 
-/** Our schemas. */
 export const schemas = ['sync', 'warehouse', 'bi', 'review_sync_migrations'];
 const anySchema = schemas.join('|');
 
@@ -25,7 +24,6 @@ export const inBrand = (text: string, brand: string): string =>
     schema.endsWith('"') ? `${schema.slice(0, -1)}_${brand}"` : `${schema}_${brand}`,
   );
 
-/** The part of a pool that a warehouse needs. */
 export type Connections = Pick<pg.Pool, 'connect' | 'query'>;
 
 /**

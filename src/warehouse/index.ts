@@ -14,7 +14,6 @@ export type Db = Kysely<unknown>;
 
 export type Warehouse = Awaited<ReturnType<typeof openWarehouse>>;
 
-/** The connections of a process. */
 export type WarehousePool = ReturnType<typeof openPool>;
 
 export type WarehouseOptions = PoolOptions & {
@@ -98,7 +97,6 @@ export async function openWarehouse(options: WarehouseOptions) {
   const db: Db = new Kysely({ dialect: new PostgresDialect({ pool: ofDb }) });
   return {
     db,
-    /** The brand of the schemas. Undefined: the schemas without a brand. */
     brand,
     /** The connections of `db`, for the rate limiter, which does not use Kysely, and for statements with a name. */
     pool,

@@ -23,6 +23,8 @@ async function taken(...order: Parameters<typeof wanted>) {
   return leased;
 }
 
+const created = [{ lineCode: '1', subOrderId: null, content: {}, isOurs: true, idsBefore: [] }];
+
 const leasedInHalfAMinute = `select order_code as code from sync.order_links where lease_expires_at > now() + interval '30 seconds'`;
 
 test('a holder whose lease was taken over writes nothing any more', async () => {
@@ -32,7 +34,7 @@ test('a holder whose lease was taken over writes nothing any more', async () => 
   await ask(`update sync.order_links set lease_expires_at = now() - interval '1 second'`);
   const third = await store.lease(wanted('O1'));
   expect(third).not.toHaveProperty('leasedBy');
-  await expect(store.saveLines(first, [])).rejects.toThrow(LeaseLostError);
+  await expect(store.saveLines(first, created)).rejects.toThrow(LeaseLostError);
   await expect(store.record(first, emptyPush)).rejects.toThrow(LeaseLostError);
   await expect(store.forget(first)).rejects.toThrow(LeaseLostError);
   for (const isBrokenOff of [false, true]) await store.release(first, { isBrokenOff });
@@ -140,7 +142,7 @@ test('a lease is kept alive in each request, checked before each write, and rene
   expect(() => store.assertLease(leased)).toThrow(LeaseLostError);
   // Saving before the requests renews the lease, for this process and for all others.
   await ask(`update sync.order_links set lease_expires_at = now() + interval '1 second'`);
-  await store.saveLines(leased, []);
+  await store.saveLines(leased, created);
   expect(() => store.assertLease(leased)).not.toThrow();
   expect(await ask(leasedInHalfAMinute)).toEqual([{ code: 'O1' }]);
 });
@@ -148,7 +150,7 @@ test('a lease is kept alive in each request, checked before each write, and rene
 test('the lease is renewed as long as its push lasts, after each tenth of it', async () => {
   const leased = await taken('O1');
   const lost = await taken('O2');
-  await store.saveLines(leased, [{ lineCode: '1', subOrderId: null, content: {}, isOurs: true, idsBefore: [] }]);
+  await store.saveLines(leased, created);
   await ask(`truncate sync.touches; update sync.order_links set lease_expires_at = now() + interval '1 second',
     lease_owner = case order_code when 'O2' then 'another process' else lease_owner end`);
   leased.renewedAtMs = 0;

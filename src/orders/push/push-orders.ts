@@ -232,13 +232,6 @@ async function bringInLine(deps: OrderDeps, leased: LeasedOrder, order: DesiredO
   return countsOf(order, memory, results, isAbsent);
 }
 
-/** Whether links differ. A link that has not changed is the same object. */
-function isOtherLines(lines: OrderMemory['lines'], saved: LeasedOrder['lines']): boolean {
-  if (lines.length !== saved.length) return true;
-  const known = new Set<unknown>(saved);
-  return lines.some((line) => !known.has(line));
-}
-
 /**
  * Plans, takes removals from the day's allowance (promise 6), saves what is about to be created (promise 2), sends, and
  * learns from the results, until nothing is left to plan.
@@ -262,7 +255,7 @@ export async function carryOut(
     if (!mayRemove) plan = planAt(shown, holdRemovals(memory, plan));
     ({ memory } = plan);
     if (plan.requests.length === 0) break;
-    if (isOtherLines(memory.lines, leased.lines)) await store.saveLines(leased, memory.lines);
+    await store.saveLines(leased, memory.lines);
     const sent = await sendAll(deps, code, plan, send);
     results.push(...sent);
     ({ memory, shown } = learn(plan, shown, sent));

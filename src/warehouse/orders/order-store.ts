@@ -25,11 +25,11 @@ export type LeasedOrder = Readonly<{
   /** The warehouse had no link: the order was never pushed, or was deleted at the service and forgotten. */
   isNew: boolean;
 }> & {
-  /** The line links as the warehouse has them. */
+  /** As the warehouse has them. */
   lines: readonly LineLinkRow[];
-  /** Whether another order went before this one (alikeOrders) when the lease was taken. */
+  /** Another order went before this one (alikeOrders) when the lease was taken. */
   isAlike: boolean;
-  /** Whether the order was deleted at the service and forgotten after it was read. */
+  /** The order was deleted at the service and forgotten after it was read. */
   isForgotten: boolean;
   /** When the lease was last known to be ours, by `performance.now()`. */
   renewedAtMs: number;
@@ -48,7 +48,6 @@ type WantedLease = {
   readAt?: Date;
 };
 
-/** The outcome of a push, recorded as a whole. */
 export type PushRecord = {
   orderId: number | null;
   fingerprint: string | null;
@@ -63,7 +62,6 @@ export type PushRecord = {
   orderedAt: Date | null;
   /** All line links of the order: others are deleted. */
   lines: readonly LineLinkRow[];
-  /** Lines that wait for a product id. */
   waiting: readonly { lineCode: string; productCode: string }[];
   deadLetters: readonly NewDeadLetter[];
 };
@@ -93,9 +91,11 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
     /** Takes the lease of an order. @returns the order's links, or the process that has the lease. */
     lease: openBatch((wanted: readonly WantedLease[]) => leaseOrders(warehouse, leaseMs, wanted)),
 
-    /** Writes the line links before the requests that create or take over their sub-orders. @throws LeaseLostError */
+    /** Writes line links that differ, before the requests that create or take over sub-orders. @throws LeaseLostError */
     async saveLines(leased: LeasedOrder, lines: readonly LineLinkRow[]): Promise<void> {
-      requireOurs(leased, await renewed(leased, save({ ...leaseOf(leased), ...lineColumns(leased, lines) })));
+      const columns = lineColumns(leased, lines);
+      if (columns.lines.length === 0 && lines.length === leased.lines.length) return;
+      requireOurs(leased, await renewed(leased, save({ ...leaseOf(leased), ...columns })));
       leased.lines = lines;
     },
 
@@ -107,10 +107,9 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
     },
 
     /**
-     * Throws unless the lease outlasts a request that is sent now. The service cannot tell an old holder from a new
-     * one, so a write may be sent only within a quarter of the lease after its renewal. A lease of 180 s allows 45 s,
-     * and leaves 130 s for the request (10 s to connect, 60 s each for head and body of the response) and 5 s for
-     * clocks.
+     * The service cannot tell an old holder from a new one, so a request may be sent only within a quarter of the lease
+     * after its renewal. A lease of 180 s allows 45 s, and leaves 130 s for the request (10 s to connect, 60 s each for
+     * head and body of the response) and 5 s for clocks.
      *
      * @throws LeaseLostError
      */
@@ -234,6 +233,7 @@ async function otherLeases(db: Db, codes: readonly string[]): Promise<Map<string
   return new Map(leases.map((lease) => [lease.orderCode, lease]));
 }
 
+/** A link that has not changed is the same object. */
 function lineColumns(leased: LeasedOrder, lines: readonly LineLinkRow[]) {
   const saved = new Set(leased.lines);
   return { lines: lines.filter((line) => !saved.has(line)), lineCodes: lines.map(({ lineCode }) => lineCode) };
