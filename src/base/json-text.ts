@@ -23,12 +23,30 @@ export function splitRecords(body: Buffer): Buffer[] {
   return records;
 }
 
+/** TypeScript does not know it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** Columns accept no `5.0` as an integer. Other numbers keep their digits. */
+const withWholeNumbers = (_: string, value: unknown, context?: { source?: string }) =>
+  typeof value === 'number' && !Number.isSafeInteger(value) ? rawJSON(context?.source ?? '') : value;
+
 /**
- * The record as JSON that the columns can hold: they accept no `5.0` as an integer. Undefined if the bytes are not
- * UTF-8, because the intended characters are unknown.
+ * The record as JSON that Postgres can hold. A record nested too deep to print stays as it is. Undefined if the bytes are
+ * not UTF-8, because the intended characters are unknown.
+ *
+ * @param correct changes values of the record.
  */
-export const storableRecord = (bytes: Buffer): string | undefined =>
-  isUtf8(bytes) ? storable(withWholeNumbers(bytes.toString())) : undefined;
+export function storableRecord(bytes: Buffer, correct: (record: unknown) => void): string | undefined {
+  if (!isUtf8(bytes)) return undefined;
+  const text = bytes.toString();
+  try {
+    const record: unknown = JSON.parse(text, withWholeNumbers);
+    correct(record);
+    return storable(JSON.stringify(record));
+  } catch {
+    return storable(text);
+  }
+}
 
 /** A value as JSON that jsonb accepts. */
 export const asStorableJson = (value: unknown): string => storable(JSON.stringify(value) ?? 'null');
@@ -68,24 +86,6 @@ export function endlessNumber(record: Buffer): string | undefined {
     return value;
   });
   return found;
-}
-
-/** TypeScript does not know it yet. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
-
-/** A number such as `5.0` or `1e1`. Printing each record again would take 3 ms of 6 ms for a page of 100. */
-const wholeNumber = /[:[,]\s*-?\d+(?:\.0+|(?:\.\d+)?e[-+]?\d+)\s*[,}\]]/i;
-
-/** Prints the text again: `5.0` becomes `5`, other numbers keep their digits. Text nested too deep to print stays. */
-function withWholeNumbers(text: string): string {
-  if (!wholeNumber.test(text)) return text;
-  const kept = (_: string, value: unknown, context?: { source?: string }) =>
-    typeof value === 'number' && !Number.isSafeInteger(value) ? rawJSON(context?.source ?? '') : value;
-  try {
-    return JSON.stringify(JSON.parse(text, kept));
-  } catch {
-    return text;
-  }
 }
 
 /** A whole surrogate pair; any other escape of a code unit; an escape of one character. */

@@ -1,4 +1,4 @@
-import { storableRecord } from '../../base/json-text.ts';
+import { isRecord, storableRecord } from '../../base/json-text.ts';
 
 /** Columns with the author's words, or that lead to the author. `forget` empties them. */
 export const authorColumns = {
@@ -60,24 +60,17 @@ const alwaysShown = names.filter((name) => !mayBeAbsent.includes(name));
 /** Whether the column of this field keeps its values if no record of a response has the field. */
 export const isAlwaysShown = (field: string) => alwaysShown.includes(field);
 
-/**
- * Finds a bracket, a text, or a number, boolean or date column with a text that its type refuses: an empty text for no
- * value, or a whole number such as `"4.0"`.
- */
-const odd = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool|time/.test(type) ? [name] : []));
-const token = new RegExp(
-  `[{}[\\]]|("(?:${odd.join('|')})"\\s*:\\s*)"(?:(0|[1-9]\\d*)\\.0+)?"|"(?:[^"\\\\]|\\\\.)*"`,
-  'g',
-);
+const notText = Object.entries(reviewColumns).flatMap(([name, type]) => (/int|bool|time/.test(type) ? [name] : []));
 
-/** `storableRecord`, with null or the number instead of such values. Nested fields stay as they are. */
-export function storableReview(bytes: Buffer): string | undefined {
-  let depth = 0;
-  return storableRecord(bytes)?.replaceAll(token, (found, name?: string, number = 'null') => {
-    depth += Number('{['.includes(found)) - Number('}]'.includes(found));
-    return name !== undefined && depth === 1 ? name + number : found;
+/** `storableRecord` without texts that number, boolean and date columns refuse: `"4.0"`, and an empty text for no value. */
+export const storableReview = (bytes: Buffer): string | undefined =>
+  storableRecord(bytes, (review) => {
+    if (!isRecord(review)) return;
+    for (const name of notText) {
+      const value = review[name];
+      if (typeof value === 'string') review[name] = value.replace(/^(\d+)\.0+$/, '$1') || null;
+    }
   });
-}
 
 const butId = names.filter((name) => name !== 'id');
 
