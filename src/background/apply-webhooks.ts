@@ -29,22 +29,13 @@ export function startWebhookApplier(app: App, everyMs = lookEveryMs): { close():
   const spacingMs = (1000 * atATime) / Math.min(mostPerSecond, requestsPerSecond / 4);
   const closing = new AbortController();
 
-  /** The next due review; undefined if none is due, or the warehouse does not respond. */
-  async function take(): Promise<TakenReview | undefined> {
-    try {
-      const taken = await takeChangedReview(warehouse.db);
-      warehouseOutage.worked();
-      return taken;
-    } catch (error) {
-      warehouseOutage.failed(error);
-      return undefined;
-    }
-  }
   /** Reads one review after the other. */
   async function work(): Promise<void> {
     while (!closing.signal.aborted) {
       const nextAtMs = performance.now() + spacingMs;
-      const taken = await take();
+      const taking = takeChangedReview(warehouse.db);
+      taking.then(warehouseOutage.worked, warehouseOutage.failed);
+      const taken = await taking.catch(() => undefined);
       if (taken)
         await readChanged(app, taken).catch((error: unknown) => {
           const facts = { review: String(taken.id), error: describeWithHint(error) };

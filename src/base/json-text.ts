@@ -78,7 +78,6 @@ export function mayBeEndless(json: Buffer): boolean {
  */
 export function endlessNumber(record: Buffer): string | undefined {
   let found: string | undefined;
-  if (!mayBeEndless(record)) return undefined;
   JSON.parse(record.toString(), (_key, value: unknown, context?: { source?: string }) => {
     const { source = '' } = context ?? {};
     const exponent = Math.abs(Number(/e(.*)$/i.exec(source)?.[1] ?? 0));

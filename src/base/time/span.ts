@@ -63,12 +63,10 @@ export const offsetOf = (at: Second, zone: string) => DateTime.fromSeconds(at, {
  */
 export function offsetSecondsOf(at: Second, zone: string): number {
   // Since 2012 every change of an offset falls on a quarter of an hour, except three at Casey in Antarctica.
-  const quarter = at < quartersSince ? undefined : Math.floor(at / 900);
-  const key = `${quarter} ${zone}`;
-  const known = quarter === undefined ? undefined : offsets.get(key);
+  const key = `${at < quartersSince ? at : Math.floor(at / 900)} ${zone}`;
+  const known = offsets.get(key);
   if (known !== undefined) return known;
   const offset = Math.round(IANAZone.create(zone).offset(at * 1000) * 60);
-  if (quarter === undefined) return offset;
   if (offsets.size === 2000) offsets.clear();
   offsets.set(key, offset);
   return offset;

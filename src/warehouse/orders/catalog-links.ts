@@ -6,29 +6,24 @@ export type CatalogLink = { code: string; id: number; fingerprint: string };
 
 export type CatalogKind = 'category' | 'user_grade';
 
-const tables = {
-  category: { table: 'sync.category_links', code: 'category_code', id: 'category_id' },
-  user_grade: { table: 'sync.user_grade_links', code: 'user_grade_code', id: 'user_grade_id' },
-} as const;
+const namesOf = (kind: CatalogKind) => {
+  return { table: sql.table(`sync.${kind}_links`), code: sql.ref(`${kind}_code`), id: sql.ref(`${kind}_id`) };
+};
 
 /** All links of a kind, by the shop's code. */
 export async function catalogLinks(db: Db, kind: CatalogKind): Promise<Map<string, CatalogLink>> {
-  const { table, code, id } = tables[kind];
-  const rows = await listOf<CatalogLink>(db)`
-    select ${sql.ref(code)} as code, ${sql.ref(id)} as id, fingerprint from ${sql.table(table)}`;
+  const { table, code, id } = namesOf(kind);
+  const rows = await listOf<CatalogLink>(db)`select ${code} as code, ${id} as id, fingerprint from ${table}`;
   return new Map(rows.map((row) => [row.code, row]));
 }
 
 /** Saves a link, and deletes a link of another code to the same id: the shop has renamed the code. */
 export async function saveCatalogLink(db: Db, kind: CatalogKind, link: CatalogLink): Promise<void> {
-  const { table, code, id } = tables[kind];
+  const { table, code, id } = namesOf(kind);
+  await write(db)`delete from ${table} where ${id} = ${link.id} and ${code} <> ${link.code}`;
   await write(db)`
-    delete from ${sql.table(table)} where ${sql.ref(id)} = ${link.id} and ${sql.ref(code)} <> ${link.code}`;
-  await write(db)`
-    insert into ${sql.table(table)} (${sql.ref(code)}, ${sql.ref(id)}, fingerprint)
-    values (${link.code}, ${link.id}, ${link.fingerprint})
-    on conflict (${sql.ref(code)}) do update
-    set ${sql.ref(id)} = excluded.${sql.ref(id)}, fingerprint = excluded.fingerprint, linked_at = now()`;
+    insert into ${table} (${code}, ${id}, fingerprint) values (${link.code}, ${link.id}, ${link.fingerprint})
+    on conflict (${code}) do update set ${id} = excluded.${id}, fingerprint = excluded.fingerprint, linked_at = now()`;
 }
 
 /**
