@@ -71,17 +71,16 @@ export async function look(
   lines: readonly LineLinkRow[] | undefined,
   planning: Planning,
 ): Promise<SeenOrder> {
-  const memory = memoryOf(ours.memory.link, lines);
-  const { code } = ours;
-  const found = await findOrder(deps, { code, orderId: memory.orderId }, openRequests(deps)).catch((error: unknown) => {
+  const { code, link } = ours;
+  const found = await findOrder(deps, { code, orderId: link?.orderId }, openRequests(deps)).catch((error: unknown) => {
     // Without a connection, still show what the shop and the warehouse have.
     if (!(error instanceof UnavailableError && error.retryable)) throw error;
     return { kind: 'failed' as const, reason: describeError(error) };
   });
   const shown = found.kind === 'done' ? found.value : found.kind === 'absent' ? 'absent' : 'unknown';
   const lookupFault = found.kind === 'done' || shown === 'absent' ? undefined : found.reason;
-  if (!ours.order) return { ...ours, memory, shown, lookupFault };
-  return { ...ours, memory, shown, lookupFault, plan: planOrder(ours.order, shown, memory, planning) };
+  if (!ours.order) return { ...ours, shown, lookupFault };
+  return { ...ours, shown, lookupFault, plan: planOrder(ours.order, shown, memoryOf(link, lines), planning) };
 }
 
 /** Compares orders side by side. Asks the service nothing about orders that cannot be read. */

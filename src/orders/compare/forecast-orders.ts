@@ -1,7 +1,7 @@
 import type { RawOrder } from '../../shop/orders.ts';
 import { contactFields, type PushRights } from '../contact-rule.ts';
 import type { OrderDeps } from '../order-deps.ts';
-import { isNeverPushed } from '../plan/order-memory.ts';
+import { isNeverPushed, memoryOf } from '../plan/order-memory.ts';
 import { planOrder } from '../plan/plan-order.ts';
 import { beginPlanning, readOrders } from '../plan/read-orders.ts';
 
@@ -40,7 +40,7 @@ export async function forecastOrders(deps: OrderDeps, pages: AsyncIterable<RawOr
   for await (const raws of pages) {
     deps.signal.throwIfAborted();
     sums.orders += raws.length;
-    for (const { code, order, memory, nothing, deadLetter } of await readOrders(deps, raws, planning)) {
+    for (const { code, order, link, nothing, deadLetter } of await readOrders(deps, raws, planning)) {
       for (const { reason, key } of order?.faulty ?? (deadLetter ? [{ ...deadLetter, key: code }] : [])) {
         const { count, example } = faults.get(reason) ?? { count: 0, example: key };
         faults.set(reason, { reason, count: count + 1, example });
@@ -51,8 +51,8 @@ export async function forecastOrders(deps: OrderDeps, pages: AsyncIterable<RawOr
       if (!order || nothing) continue;
       sums.toSend += 1;
       if (order.order.deletedAt && rights.deletes === 'send') sums.toDelete += 1;
-      const plan = planOrder(order, 'unknown', memory, planning);
-      sums.requests += plan.requests.length + (isNeverPushed(memory.link) ? order.lines.length : 0);
+      const plan = planOrder(order, 'unknown', memoryOf(link), planning);
+      sums.requests += plan.requests.length + (isNeverPushed(link) ? order.lines.length : 0);
       const [customer] = contactFields.flatMap((field) => order.body[field] ?? []);
       if (!customer) continue;
       customers.add(customer);

@@ -22,15 +22,15 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
   const planning = await beginPlanning(deps, rights);
   const [raw] = await deps.shop.orders([asked]);
   const code = raw?.order.code ?? asked;
-  const [ours] = raw ? await readOrders(deps, [raw], planning) : [];
-  const link = ours ? undefined : (await orderLinks(deps.db, [code])).get(code);
+  const [read] = raw ? await readOrders(deps, [raw], planning) : [];
+  const ours = read ?? { code, link: (await orderLinks(deps.db, [code])).get(code) };
   const lines = (await orderLines(deps.db, [code])).get(code);
-  const seen = await look(deps, ours ?? { code, memory: memoryOf(link) }, lines, planning);
-  const { shown, lookupFault, deadLetter } = seen;
+  const seen = await look(deps, ours, lines, planning);
+  const { link, order, shown, lookupFault, deadLetter } = seen;
   const difference = seen.plan?.difference;
   // The next run does not know yet that the service shows another order, and sends its first requests.
   const stop = seen.plan?.memory.stop;
-  const plan = stop && ours?.order ? planOrder(ours.order, 'unknown', ours.memory, planning) : seen.plan;
+  const plan = stop && order ? planOrder(order, 'unknown', memoryOf(link), planning) : seen.plan;
   const nothing: OrderPlan['nothing'] | 'cannot be read' | 'not in the shop' =
     raw === undefined ? 'not in the shop' : deadLetter ? 'cannot be read' : plan?.nothing;
   return {
@@ -42,8 +42,8 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
     lookupFault,
     difference,
     /** What was last pushed: the order and its lines. */
-    link: seen.memory.link,
-    lines: seen.memory.lines,
+    link,
+    lines: lines ?? [],
     deadLetters: await deadLettersOfOrder(deps.db, code),
     /** Why the order cannot be sent. */
     fault: (deadLetter ?? stop)?.reason,

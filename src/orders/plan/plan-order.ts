@@ -1,5 +1,6 @@
 import { isSameCode, isUsableCode } from '../../base/codes.ts';
 import { type OrderBody, type OrderDetail, sentAmount } from '../../review-api/index.ts';
+import type { OrderLink } from '../../warehouse/orders/order-links.ts';
 import {
   type ContactField,
   contactFields,
@@ -96,7 +97,7 @@ export function planOrder(
   const expected = withContact ? contactFields : isLeftToSync && detail ? contactOfRepair(memory, detail) : [];
   const difference = shown === 'unknown' ? undefined : compareOrder(order, shown, memory, expected);
   const plan: OrderPlan = {
-    nothing: whyNothing(order, shown, memory, rights),
+    nothing: whyNothing(order, shown, memory.link, rights),
     requests: [],
     memory,
     difference,
@@ -158,10 +159,9 @@ function firstLook({ body: { code, created_at, total_price } }: DesiredOrder): O
 export function whyNothing(
   order: DesiredOrder,
   shown: Shown,
-  memory: OrderMemory,
+  link: OrderLink | undefined,
   rights: PushRights,
 ): OrderPlan['nothing'] {
-  const { link } = memory;
   const { createdAt, deletedAt } = order.order;
   if (deletedAt && (isNeverPushed(link) || shown === 'absent')) return 'deleted in the shop';
   if (!link || link.isDue) return undefined;

@@ -10,7 +10,7 @@ import { ageClock, type PushRights } from '../contact-rule.ts';
 import { dayMs } from '../limits.ts';
 import type { OrderDeps } from '../order-deps.ts';
 import { alikeFault, type DesiredOrder, desiredOrder, orderDeadLetter, shownFor } from './desired-order.ts';
-import { isNeverPushed, memoryOf, type OrderMemory } from './order-memory.ts';
+import { isNeverPushed } from './order-memory.ts';
 import { type OrderPlan, type Planning, whyNothing } from './plan-order.ts';
 
 /** Call it before the orders are read from the shop. */
@@ -20,10 +20,10 @@ export async function beginPlanning({ db, now }: OrderDeps, rights: PushRights):
 }
 
 /**
- * An order of the shop, and its memory without lines. `nothing`: why a run that reads the order sends nothing of it. An
- * order that cannot be read, or must not be sent, is a dead letter.
+ * An order of the shop, and what the warehouse remembers of it. `nothing`: why a run that reads the order sends nothing
+ * of it. An order that cannot be read, or must not be sent, is a dead letter.
  */
-export type ReadOrder = { code: string; memory: OrderMemory } & (
+export type ReadOrder = { code: string; link: OrderLink | undefined } & (
   | { order: DesiredOrder; nothing: OrderPlan['nothing']; deadLetter?: undefined }
   | { order?: undefined; nothing?: undefined; deadLetter?: NewDeadLetter }
 );
@@ -63,13 +63,11 @@ export async function readOrders({ db }: OrderDeps, raws: readonly RawOrder[], p
   return raws.map((raw): ReadOrder => {
     const code = codeOf(raw);
     const link = links.get(code);
-    const memory = memoryOf(link);
     const order = desiredOrder(raw, products, grades, planning.rights.deletes, alikeOf.get(code));
-    if (!('lines' in order)) return { code, memory, deadLetter: order };
-    const fault = otherOrderFault(order.order, link) ?? faultOf(order, memory, planning);
-    if (fault === undefined)
-      return { code, memory, order, nothing: whyNothing(order, 'unknown', memory, planning.rights) };
-    return { code, memory, deadLetter: orderDeadLetter(raw.order, fault, shownFor(order.alike)) };
+    if (!('lines' in order)) return { code, link, deadLetter: order };
+    const fault = otherOrderFault(order.order, link) ?? faultOf(order, link?.orderId ?? null, planning);
+    if (fault === undefined) return { code, link, order, nothing: whyNothing(order, 'unknown', link, planning.rights) };
+    return { code, link, deadLetter: orderDeadLetter(raw.order, fault, shownFor(order.alike)) };
   });
 }
 
@@ -80,7 +78,7 @@ export async function readOrders({ db }: OrderDeps, raws: readonly RawOrder[], p
  * - The service may take it for an earlier order, and has shown the earlier order for it, or has not accepted the
  *   earlier order yet. Otherwise its first request tells (planOrder).
  */
-function faultOf({ alike, order: { deletedAt } }: DesiredOrder, { orderId: id }: OrderMemory, planning: Planning) {
+function faultOf({ alike, order: { deletedAt } }: DesiredOrder, id: number | null, planning: Planning) {
   if (deletedAt && isLater(deletedAt, planning))
     return (
       `deleted_at is in the future (${deletedAt.toISOString()}), expected the date of a deletion, or null: ` +

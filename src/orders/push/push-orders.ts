@@ -146,8 +146,7 @@ async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush)
         ? ((await slice.readAgain(code)) ?? {})
         : { order: given };
       // The lease has just written the link of a new order.
-      const memory = memoryOf(leased.isNew ? undefined : leased.link, leased.lines);
-      const nothing = order && whyNothing(order, 'unknown', memory, rights);
+      const nothing = order && whyNothing(order, 'unknown', leased.isNew ? undefined : leased.link, rights);
       if (order && !nothing) return bringInLine(deps, leased, order, slice);
       await deps.store.release(leased, { isBrokenOff: false });
       // The release forgets a new order. The dead letter is recorded after the release, and makes the order due again.
