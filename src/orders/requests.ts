@@ -33,10 +33,7 @@ export type Send = <T>(request: (options: CallOptions) => Promise<T>) => Promise
  *
  * @param beforeAttempt called right before each attempt: the check of the lease.
  */
-export function openRequests(
-  { limits, signal }: Pick<OrderDeps, 'limits' | 'signal'>,
-  beforeAttempt?: () => void,
-): Send {
+export function openRequests({ limits, signal }: OrderDeps, beforeAttempt?: () => void): Send {
   let { giveUpAfterMs } = limits;
   return async (request) => {
     let attempts = 0;

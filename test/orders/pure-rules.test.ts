@@ -5,6 +5,7 @@ import { pushOrdersStep, stepsOf } from '../../jobs/push-orders.ts';
 import { isSameCode, isTooLong } from '../../src/base/codes.ts';
 import type { PushRights } from '../../src/orders/contact-rule.ts';
 import { retryDelayMs } from '../../src/orders/limits.ts';
+import type { OrderDeps } from '../../src/orders/order-deps.ts';
 import { type DesiredOrder, desiredOrder, optionalFields, requestBody } from '../../src/orders/plan/desired-order.ts';
 import { memoryOf, type OrderMemory } from '../../src/orders/plan/order-memory.ts';
 import { type OrderRequest, planOrder } from '../../src/orders/plan/plan-order.ts';
@@ -444,7 +445,7 @@ test('a code may have a thousand bytes in UTF-8, whatever its script, and not on
 describe('the requests of one record', () => {
   const at = (status?: number) => ({ method: 'POST', path: '/v1/orders', status, attempts: 1 });
   const open = (beforeAttempt?: () => void, signal = new AbortController().signal) =>
-    openRequests({ limits: { giveUpAfterMs: 900, settleMs: 1 }, signal }, beforeAttempt);
+    openRequests({ limits: { giveUpAfterMs: 900, settleMs: 1 }, signal } as OrderDeps, beforeAttempt);
 
   test.each([
     ...[400, 409, 413, 422].map((status) => [new RefusedError(at(status)), 'permanent'] as const),

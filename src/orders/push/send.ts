@@ -21,16 +21,11 @@ export type Result = ResultOf<Exclude<OrderRequest, LineRequest>> | LineResult;
  *
  * @throws the client's errors when the service as a whole fails.
  */
-export async function sendAll(
-  deps: Pick<OrderDeps, 'api' | 'db' | 'log'>,
-  code: string,
-  { requests, memory }: PlannedRequests,
-  sendOne: Send,
-): Promise<Result[]> {
+export async function sendAll(deps: OrderDeps, code: string, planned: PlannedRequests, sendOne: Send) {
   const { api, log } = deps;
   const results: Result[] = [];
-  const { orderId } = memory;
-  for (const request of requests) {
+  const { orderId } = planned.memory;
+  for (const request of planned.requests) {
     const wire = request.kind === 'find' ? undefined : wireOf(request, orderId);
     const answer: Sent<unknown> = wire
       ? await sendOne((options) => wire.call(api, options))
@@ -86,7 +81,7 @@ export function wireOf(request: Exclude<OrderRequest, { kind: 'find' }>, orderId
  * order's new code, it has lost this one. No order is created to learn its id.
  */
 export async function findOrder(
-  { api: { orders }, db }: Pick<OrderDeps, 'api' | 'db'>,
+  { api: { orders }, db }: OrderDeps,
   { code, orderId }: { code: string; orderId: number | null | undefined },
   sendOne: Send,
 ): Promise<Sent<OrderDetail>> {
