@@ -1,9 +1,10 @@
 import { expect, vi } from 'vitest';
+import type { App } from '../../src/app/app.ts';
 import { startWebhookApplier } from '../../src/background/apply-webhooks.ts';
-import { addressOf, runCli, startHere, until } from '../harness/cli.ts';
+import { addressOf, startHere, until } from '../harness/cli.ts';
 import { valuesOf } from '../harness/database.ts';
 import { type Fate, startRuleProxy } from '../harness/proxy.ts';
-import { openServe, postWebhook, reviewAt, worldTest as test, type World } from '../harness/world.ts';
+import { daysAgo, openServe, postWebhook, reviewAt, worldTest as test, type World } from '../harness/world.ts';
 
 const secret = 'a-secret-part-of-the-path';
 
@@ -13,21 +14,21 @@ const applied = (world: World) =>
   until(async () => (await world.warehouse('select from sync.changed_reviews')).length === 0);
 
 /** Adds reviews at the service; gives what an event would tell of them. */
-async function addReviews(world: World, count: number) {
-  return world.atService<{ id: number; updated_at: Date }>(
+const addReviews = (world: World, count: number) =>
+  world.atService<{ id: number; updated_at: Date }>(
     `insert into reference_service.reviews (message, score, user_code, user_id, created_at, updated_at, comments)
      select 'r' || n, 5, 'kim', 77, now() - interval '1 day', now() - n * interval '1 second', '[{"id": 1, "message": "c"}]'
      from generate_series(1, $1) n returning id::integer as id, updated_at`,
     [count],
   );
-}
 
 const addIds = async (world: World, count: number) => (await addReviews(world, count)).map(({ id }) => id);
-const hints = (rows: { id: number; updated_at: Date }[]) =>
-  rows.map(({ id, updated_at }) => ({ id, updated_at: updated_at.toISOString() }));
+/** An event of these reviews. */
+const eventOf = (reviews: readonly object[]) => [{ brand_id: 1, reviews }];
 
-const held = async (world: World, columns = 'count(*)::integer as n') =>
-  world.warehouse<Record<string, unknown>>(`select ${columns} from warehouse.reviews`);
+const held = async (world: World) => (await world.warehouse('select from warehouse.reviews')).length;
+const isHeld = async (world: World, id: number) =>
+  (await world.warehouse('select from warehouse.reviews where id = $1', [id])).length === 1;
 
 const requests = (world: World) =>
   Object.entries(world.service.requests()).reduce((sum, [route, n]) => sum + (route.includes('/reviews') ? n : 0), 0);
@@ -35,35 +36,32 @@ const requests = (world: World) =>
 test('a changed review is in the warehouse soon, and teaches no product link', async () => {
   await using serve = await openReceiver();
   const { world } = serve;
-  const [row] = hints(await addReviews(world, 1));
-  expect(await serve.post([{ brand_id: 1, reviews: [row] }])).toMatchObject({ status: 200 });
-  await until(async () => (await held(world))[0]?.n === 1);
+  expect(await serve.post(eventOf(await addReviews(world, 1)))).toMatchObject({ status: 200 });
+  await until(async () => (await held(world)) === 1);
   // Read by its id, it is no difference to verify.
   await world.ends(0, 'verify reviews');
 
   // Many events of the same reviews, twice and in any order, cost at most one request for each review and webhook.
-  const flood = Array(10).fill(hints(await addReviews(world, 60)));
+  const flood = Array(10).fill(await addReviews(world, 60));
   let before = requests(world);
-  for (const reviews of [flood.flat(), flood.flat().reverse()]) await serve.post([{ brand_id: 1, reviews }]);
+  for (const reviews of [flood.flat(), flood.flat().reverse()]) await serve.post(eventOf(reviews));
   await applied(world);
-  expect(await held(world)).toEqual([{ n: 61 }]);
+  expect(await held(world)).toBe(61);
   expect(requests(world) - before).toBeLessThanOrEqual(2 * 60);
 
   // A run that reads a review unasked learns the link. One that a webhook names does not.
   await world.atService('delete from reference_service.reviews');
   await world.warehouse(`delete from warehouse.reviews;
     insert into sync.product_links (product_code, product_id) values ('OLD', 0)`);
-  const seeds = [1, 2, 3].map((days) => reviewAt(Date.now() - days * 86_400_000, { product_code: 'OLD' }));
-  await world.seedReviews(seeds);
+  await world.seedReviews([1, 2, 3].map((days) => reviewAt(daysAgo(days), { product_code: 'OLD' })));
   const [product] = await world.atService(`select id::integer from reference_service.products where code = 'OLD'`);
-  const [shown] = await world.atService('select max(id)::integer as id from reference_service.reviews');
+  const [shown = {}] = await world.atService('select max(id)::integer as id from reference_service.reviews');
   const links = async () =>
     valuesOf(await world.warehouse(`select product_code || ' ' || product_id from sync.product_links`));
   // The service does not have the second one.
-  await serve.post([{ brand_id: 1, reviews: [shown, { id: 999_999 }] }]);
+  await serve.post(eventOf([shown, { id: 999_999 }]));
   await applied(world);
-  expect(await held(world, 'product_code as code')).toEqual([{ code: 'OLD' }]);
-  expect(await links()).toEqual(['OLD 0']);
+  expect([await held(world), await links()]).toEqual([1, ['OLD 0']]);
   await world.done('sync-reviews');
   expect(await links()).toEqual([`OLD ${product?.id}`]);
   // If a product changed, its newest review is read, and its code is not learned from that.
@@ -83,8 +81,7 @@ test('what was answered 200 is in the warehouse, and is applied by a worker, too
   const environment = { ...world.environment, ...down, LOG_LEVEL: 'info', PORT: '0', WEBHOOK_SECRET: secret };
   const serve = startHere(['serve'], environment);
   const url = await addressOf(serve);
-  const rows = hints(await addReviews(world, 30));
-  expect(await postWebhook(url, secret, [{ brand_id: 1, reviews: rows }])).toMatchObject({ status: 200 });
+  expect(await postWebhook(url, secret, eventOf(await addReviews(world, 30)))).toMatchObject({ status: 200 });
   // Another session sees it: no end of the process, kill -9 included, takes it away.
   expect(await waiting(world)).toHaveLength(30);
   serve.kill('SIGTERM');
@@ -92,7 +89,7 @@ test('what was answered 200 is in the warehouse, and is applied by a worker, too
   await world.warehouse(`update sync.changed_reviews set due_at = now()`);
   const worker = startHere(['worker'], { ...world.environment, LOG_LEVEL: 'info' });
   await applied(world);
-  expect(await held(world)).toEqual([{ n: 30 }]);
+  expect(await held(world)).toBe(30);
   worker.kill('SIGTERM');
   expect((await worker.ended).status).toBe(0);
 });
@@ -105,12 +102,11 @@ test('summaries of two brands are a dead letter until one is named ours', async 
   await serve.post([2, 1].map((brand_id) => ({ brand_id, products: [{ ...product, reviews_count: brand_id }] })));
   await applied(world);
   expect(await world.warehouse('select from warehouse.product_ratings')).toEqual([]);
-  const stdout = expect.stringContaining('webhooks of several brands come here (1, 2): set WEBHOOK_BRAND_IDS');
-  expect(await runCli(['dead-letters'], serve.environment)).toMatchObject({ stdout });
+  await world.says('dead-letters', 'webhooks of several brands come here (1, 2): set WEBHOOK_BRAND_IDS');
   await world.warehouse(`update sync.dead_letters set first_failed_at = '2026-01-01T00:00:00Z'`);
-  expect(await runCli(['dead-letters', 'retry'], serve.environment)).toMatchObject({ status: 1 });
-  const ours = { ...serve.environment, WEBHOOK_BRAND_IDS: '2' };
-  expect(await runCli(['dead-letters', 'retry'], ours)).toMatchObject({ status: 0 });
+  await world.ends(1, 'dead-letters retry');
+  world.environment.WEBHOOK_BRAND_IDS = '2';
+  await world.ends(0, 'dead-letters retry');
   const received_at = new Date('2026-01-01T00:00:00Z');
   const rating = { product_id: '7', product_code: '1234', reviews_count: 2, meta_reviews_count: 4, received_at };
   expect(await world.warehouse('select * from warehouse.product_ratings')).toMatchObject([rating]);
@@ -125,7 +121,7 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
   await using serve = await openReceiver();
   const { world } = serve;
   const database = new URL(world.warehouseUrl).pathname.slice(1);
-  const body = [{ brand_id: 1, reviews: hints(await addReviews(world, 1)) }];
+  const body = eventOf(await addReviews(world, 1));
   vi.useFakeTimers({ toFake: ['performance'] });
   expect((await fetch(`${serve.url}/readyz`)).status).toBe(200);
   await world.atService(`alter database ${database} with allow_connections false`);
@@ -139,7 +135,7 @@ test('while the warehouse does not answer a webhook is 503, so that it is sent a
   await world.atService(`alter database ${database} with allow_connections true`);
   expect(await serve.post(body)).toMatchObject({ status: 200 });
   await applied(world);
-  expect(await held(world)).toEqual([{ n: 1 }]);
+  expect(await held(world)).toBe(1);
 });
 
 type Waiting = { attempts: number; isFar: boolean };
@@ -156,9 +152,7 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   const environment = { ...world.environment, LOG_LEVEL: 'info', PORT: '0' };
   const serve = startHere(['serve'], { ...environment, WEBHOOK_SECRET: secret });
   const url = await addressOf(serve);
-  const post = (id: number) => postWebhook(url, secret, [{ brand_id: 1, reviews: [{ id }] }]);
-  const isHeld = async (id: number) =>
-    (await world.warehouse('select from warehouse.reviews where id = $1', [id])).length === 1;
+  const post = (id: number) => postWebhook(url, secret, eventOf([{ id }]));
 
   await post(bad);
   await until(async () => proxy.requests.some(({ path }) => path === `/v1/reviews/${bad}`));
@@ -167,18 +161,18 @@ test('a review that cannot be read holds back no other, and is left to the runs'
   await post(good);
   await post(0);
   // The request for the bad review is still under way.
-  await until(() => isHeld(good));
+  await until(() => isHeld(world, good));
   fate = { status: 200, body: '["no review"]' };
   hang.resolve('lose');
   const failed = (attempts: number) => serve.says(`"review":"${bad}","attempts":${attempts},`);
   await failed(1);
   expect(await waiting(world)).toEqual([{ attempts: 1, isFar: false }]);
-  expect((await world.cli('status')).stdout).toMatch(/Webhooks: .*, 1 waiting\./);
+  await world.says('status', /Webhooks: .*, 1 waiting\./);
   await world.warehouse('update sync.changed_reviews set attempts = 7, due_at = now()');
   await failed(8);
   expect(await waiting(world)).toEqual([{ attempts: 8, isFar: true }]);
   await post(later);
-  await until(() => isHeld(later));
+  await until(() => isHeld(world, later));
   await world.warehouse('update sync.changed_reviews set attempts = 8, due_at = now()');
   await until(async () => (await waiting(world)).length === 0, 40);
   expect(await world.warehouse('select kind, key from sync.dead_letters')).toMatchObject([{ kind: 'webhook' }]);
@@ -208,12 +202,15 @@ test('a process ends what it began, and reads two at a time, twenty a second at 
   expect(await Promise.race([closed, waiting(world)])).toHaveLength(22);
   answered.resolve();
   await closed;
-  expect(await held(world)).toEqual([{ n: 2 }]);
-  expect(await waiting(world)).toHaveLength(20);
+  expect([await held(world), await waiting(world)]).toMatchObject([2, { length: 20 }]);
 
-  const next = startWebhookApplier(await world.openApp());
-  await until(async () => (await waiting(world)).length === 0);
-  await next.close();
+  const app = await world.openApp();
+  const applyAll = async (own: App) => {
+    const one = startWebhookApplier(own);
+    await applied(world);
+    await one.close();
+  };
+  await applyAll(app);
   expect([most, atMs.length]).toEqual([2, 22]);
   // 50 ms from one review to the next; the first waits for a token.
   expect(Math.max(...atMs) - Math.min(...atMs.slice(2))).toBeGreaterThan(750);
@@ -221,10 +218,6 @@ test('a process ends what it began, and reads two at a time, twenty a second at 
   // A quarter of REVIEW_API_REQUESTS_PER_SECOND is less: 500 ms.
   atMs.length = 0;
   await world.warehouse(note, [await addIds(world, 8)]);
-  const app = await world.openApp();
-  const api = { ...app.config.api, requestsPerSecond: 16 };
-  const slower = startWebhookApplier({ ...app, config: { ...app.config, api } });
-  await until(async () => (await waiting(world)).length === 0);
-  await slower.close();
+  await applyAll({ ...app, config: { ...app.config, api: { ...app.config.api, requestsPerSecond: 16 } } });
   expect(Math.max(...atMs) - Math.min(...atMs)).toBeGreaterThan(750);
 });
