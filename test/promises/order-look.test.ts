@@ -226,3 +226,15 @@ test('of an order that neither the shop nor the service has nothing is missing',
   const repair = { repaired: 1, left: 0, counts: { orders_deleted: 1 } };
   expect(await world.json('verify orders --repair')).toMatchObject({ repair });
 });
+
+test('if no order is found by its code, a dry run ends well and --diff exits 1', async ({ world }) => {
+  await world.place(order('A', line('1', 7)), order('B', { user_email: 'b@example.com' }));
+  for (const response of [{ status: 400 }, { status: 200, body: '[{"id": 7, "code": "other"}]' }]) {
+    world.serviceRule(({ method, path }) => (method === 'GET' && path === '/v1/orders' ? response : 'pass'));
+    await world.ends(0, 'backfill orders --dry-run', '2 to send');
+    expect(world.requests()).toEqual([]);
+    const why = 'could not be compared: the service does not look orders up by code';
+    const { stdout } = await world.ends(1, 'backfill orders --dry-run --diff', `order A: ${why}`, `order B: ${why}`);
+    expect([world.writes(), stdout]).toEqual([[], expect.not.stringMatching(/REVIEW_API_BASE_URL|b@example\.com/)]);
+  }
+});
