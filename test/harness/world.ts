@@ -12,7 +12,7 @@ import { startReferenceService } from '../../src/sandbox/reference-service/index
 import { type SeedReview, seedReviews } from '../../src/sandbox/reference-service/seed.ts';
 import type { ReferenceServiceOptions } from '../../src/sandbox/reference-service/service.ts';
 import { beginRun, findRun, finishRun, type Run, type RunRights } from '../../src/warehouse/runs/runs.ts';
-import { addressOf, runCli, startHere } from './cli.ts';
+import { addressOf, type CliEnd, runCli, startHere } from './cli.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 import { type Change, startChangingProxy } from './proxy.ts';
 
@@ -29,6 +29,16 @@ export type WorldOptions = {
   service?: Partial<ReferenceServiceOptions>;
   environment?: Record<string, string>;
 };
+
+/** Runs a command, which must end with this status and write these texts to standard output or error. */
+export const endsOf =
+  (cli: (command: string) => Promise<CliEnd>) =>
+  async (status: number, command: string, ...texts: (string | RegExp)[]): Promise<CliEnd> => {
+    const end = await cli(command);
+    expect([command, end]).toMatchObject([command, { status }]);
+    for (const text of texts) expect(end.stdout + end.stderr).toMatch(text);
+    return end;
+  };
 
 /** For workers that begin no run by themselves. */
 export const noSchedules = { SCHEDULE_ORDERS: '', SCHEDULE_CATALOG: '', SCHEDULE_REVIEWS: '', SCHEDULE_RECONCILE: '' };
@@ -104,13 +114,7 @@ export async function openWorld(options: WorldOptions = {}) {
       for (const text of texts) expect(end.stdout).toMatch(text);
       return end;
     },
-    /** The same. The command must end with this status, and write these texts to standard output or error. */
-    async ends(status: number, command: string, ...texts: (string | RegExp)[]) {
-      const end = await cli(command);
-      expect([command, end]).toMatchObject([command, { status }]);
-      for (const text of texts) expect(end.stdout + end.stderr).toMatch(text);
-      return end;
-    },
+    ends: endsOf(cli),
     /** A run as in `run`, which must be done. @returns its counts. */
     done: async (...job: Parameters<typeof run>) => {
       const report = await run(...job);

@@ -8,7 +8,7 @@ import { packagePath } from '../../src/base/package-path.ts';
 import { addressOf, type CliEnd, patienceMs, runCli, startHere, until } from '../harness/cli.ts';
 import { createDatabase, forgetDatabase, queryAgain, valuesOf } from '../harness/database.ts';
 import { temporaryFolder } from '../harness/folder.ts';
-import { noSchedules, openWorld, postWebhook, type World, type WorldOptions } from '../harness/world.ts';
+import { endsOf, noSchedules, openWorld, postWebhook, type World, type WorldOptions } from '../harness/world.ts';
 
 type Brands = Awaited<ReturnType<typeof openBrands>>;
 
@@ -44,6 +44,8 @@ async function openBrands(given: Record<string, WorldOptions>) {
     await write(name);
   }
   const all = opened.move();
+  /** Runs a command to its end for these brands. */
+  const cli = (command: string) => runCli(command.split(' '), environment);
   return {
     folder,
     /** What the command line needs to work with all brands. */
@@ -51,8 +53,8 @@ async function openBrands(given: Record<string, WorldOptions>) {
     /** The shop and the service of each brand. Its own warehouse is not used. */
     worlds,
     write,
-    /** Runs a command to its end for these brands. The first argument may be several words. */
-    cli: (...[words = '', ...more]: string[]) => runCli([...words.split(' '), ...more], environment),
+    cli,
+    ends: endsOf(cli),
     warehouse: <Row extends Record<string, unknown>>(text: string, values?: unknown[]) =>
       queryAgain<Row>(environment.WAREHOUSE_DATABASE_URL ?? '', text, values),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
@@ -61,12 +63,6 @@ async function openBrands(given: Record<string, WorldOptions>) {
 
 const documentOf = ({ stdout }: CliEnd) =>
   (JSON.parse(stdout) as { brands: Record<string, { error?: { message: string }; outcome?: string }> }).brands;
-
-/** The command ends with status 2, and says this. */
-async function refuses(brands: Brands, command: string, text: string): Promise<void> {
-  const stderr = expect.stringContaining(text);
-  expect([command, await brands.cli(command)]).toMatchObject([command, { status: 2, stderr }]);
-}
 
 /** Locks tables of the warehouse; closing ends that. */
 async function lock({ environment }: Brands, tables: string) {
@@ -97,12 +93,10 @@ async function expectExact(brands: Brands, name: string): Promise<void> {
 const withIds = (ids: string) => ({ shop: 'sample' as const, environment: { WEBHOOK_BRAND_IDS: ids } });
 
 /** The runs that ended as done of a brand's orders and reviews. */
-const doneIn = async (brands: Brands, name: string) =>
-  valuesOf(
-    await brands.warehouse(
-      `select distinct job from sync_${name}.runs where outcome = 'done' and job in ('sync-orders', 'sync-reviews') order by 1`,
-    ),
-  );
+const doneIn = async (brands: Brands, name: string) => {
+  const done = `outcome = 'done' and job in ('sync-orders', 'sync-reviews')`;
+  return valuesOf(await brands.warehouse(`select distinct job from sync_${name}.runs where ${done} order by 1`));
+};
 
 /** A worker of a dead, an unreadable and a good brand, to which another one is added while it runs. */
 async function runWorker(brands: Brands): Promise<string[]> {
@@ -111,7 +105,7 @@ async function runWorker(brands: Brands): Promise<string[]> {
   const schedules = { ...noSchedules, SCHEDULE_ORDERS: every, SCHEDULE_REVIEWS: every };
   await brands.write('dead', { REVIEW_API_BASE_URL: 'http://127.0.0.1:1' });
   const unreadable = join(brands.folder, 'unreadable.env');
-  await writeFile(unreadable, 'QUEUE_URL=redis://127.0.0.1:1', { mode: 0o600 });
+  await writeFile(unreadable, 'QUEUE_URL=redis://127.0.0.1:1', own);
   const worker = startHere(['worker'], { ...brands.environment, ...schedules, LOG_LEVEL: 'info' });
   await worker.says('"worker ready"');
   await worker.says('unreadable.env has QUEUE_URL');
@@ -119,7 +113,7 @@ async function runWorker(brands: Brands): Promise<string[]> {
 
   // A brand is added without stopping anything, and another one leaves.
   await brands.write('sued');
-  expect(await brands.cli('migrate --brand sued')).toMatchObject({ status: 0 });
+  await brands.ends(0, 'migrate --brand sued');
   // Lines wait until a review shows the id of their product, so that the first runs leave some.
   for (const name of ['nord', 'sued'])
     await vi.waitFor(() => expectExact(brands, name), { timeout: patienceMs(), interval: 500 });
@@ -136,7 +130,7 @@ let story: string[];
 beforeAll(async () => {
   both = await openBrands({ dead: {}, nord: withIds('1'), sued: withIds('2,3') });
   await rm(join(both.folder, 'sued.env'));
-  expect(await both.cli('migrate')).toMatchObject({ status: 0 });
+  await both.ends(0, 'migrate');
   story = await runWorker(both);
 });
 afterAll(() => both[Symbol.asyncDispose]());
@@ -151,41 +145,35 @@ test('two brands with equal numbers and ids end exact, with forget in one', asyn
   const customers =
     'select user_code from warehouse_nord.reviews where user_code is not null and order_code is not null';
   const code = String(valuesOf(await both.warehouse(customers))[0]);
-  expect(await both.cli('forget user', code, '--apply', '--brand', 'nord')).toMatchObject({ status: 0 });
+  await both.ends(0, `forget user ${code} --apply --brand nord`);
   const named = (name: string) => both.warehouse(`select from warehouse_${name}.reviews where user_code = $1`, [code]);
   expect(await named('nord')).toEqual([]);
   expect(await named('sued')).not.toEqual([]);
   // The next run of the brand that was not touched has nothing to do.
-  const again = await both.cli('sync orders --brand sued --json');
+  const again = await both.ends(0, 'sync orders --brand sued --json');
   const counts = { lines_waiting: 0, orders_waiting_for_grade: expect.any(Number) };
   expect(JSON.parse(again.stdout)).toEqual({ outcome: 'done', counts });
-  for (const name of ['nord', 'sued'])
-    expect(await both.cli(`verify orders --brand ${name}`)).toMatchObject({ status: 0 });
+  for (const name of ['nord', 'sued']) await both.ends(0, `verify orders --brand ${name}`);
 });
 
 test('a broken query of one brand changes nothing for the other; a brand is asked for', async () => {
   const query = join(both.folder, 'sued', 'orders.sql');
   const right = await readFile(query, 'utf8');
   await writeFile(query, 'select nothing from nowhere');
-  const synced = await both.cli('sync orders --json');
   // A query that does not fit the contract is a wrong configuration.
-  expect({ status: synced.status, ...documentOf(synced) }).toMatchObject({
-    status: 2,
+  expect(documentOf(await both.ends(2, 'sync orders --json'))).toMatchObject({
     nord: { outcome: 'done' },
     sued: { error: { message: expect.stringContaining('orders.sql') } },
   });
   await writeFile(query, right);
   await chmod(join(both.folder, 'nord.env'), 0o640);
-  expect(await both.cli('doctor --brand nord')).toMatchObject({
-    status: 0,
-    stdout: expect.stringContaining('nord.env, which holds passwords, can be read by other users'),
-  });
+  await both.ends(0, 'doctor --brand nord', 'nord.env, which holds passwords, can be read by other users');
   await chmod(join(both.folder, 'nord.env'), 0o600);
   const ofOne = ['explain order 1', 'preview order 1', 'dead-letters show 1', 'dead-letters discard 1'];
   const declared = ['service', 'shop', 'orders'].map((what) => `migrate --same-${what}`);
   for (const command of [...ofOne, ...declared, 'forget user 1 --apply', 'forget order 1 --apply'])
-    await refuses(both, command, 'add --brand and one of nord, sued');
-  await refuses(both, 'status --brand d', 'expected one of: nord, sued');
+    await both.ends(2, command, 'add --brand and one of nord, sued');
+  await both.ends(2, 'status --brand d', 'expected one of: nord, sued');
   const misplaced = await runCli(['status'], { ...both.environment, REVIEW_API_CLIENT_ID: 'demo' });
   expect(misplaced).toMatchObject({ status: 2, stderr: expect.stringMatching(/REVIEW_API_CLIENT_ID must not be in/) });
 });
@@ -193,7 +181,7 @@ test('a broken query of one brand changes nothing for the other; a brand is aske
 test('commands over all brands go on where one is locked, and name it', async () => {
   await using held = await lock(both, 'sync_nord.runs, sync_nord.settings');
   const commands = ['status', 'doctor', 'sync reviews'];
-  const ends = await Promise.all(commands.map((command) => both.cli(command, '--json')));
+  const ends = await Promise.all(commands.map((command) => both.cli(`${command} --json`)));
   for (const [at, end] of ends.entries()) {
     const { nord, sued } = documentOf(end);
     expect({ at, status: end.status, sued: sued?.error }).toEqual({ at, status: 1, sued: undefined });
@@ -209,22 +197,20 @@ test('commands over all brands go on where one is locked, and name it', async ()
 });
 
 test('two brands whose accounts are swapped are refused', async () => {
-  const [nord, sued] = [both.worlds.nord, both.worlds.sued];
+  const { nord, sued } = both.worlds;
   const requests = () => [nord?.service.requests(), sued?.service.requests()];
   const before = requests();
   await both.write('nord', { REVIEW_API_BASE_URL: sued?.serviceUrl ?? '' });
   await both.write('sued', { REVIEW_API_BASE_URL: nord?.serviceUrl ?? '' });
   for (const flow of ['reviews', 'orders']) {
-    const end = await both.cli('sync', flow, '--json');
-    expect({ status: end.status, ...documentOf(end) }).toMatchObject({
-      status: 2,
+    expect(documentOf(await both.ends(2, `sync ${flow} --json`))).toMatchObject({
       nord: { error: { message: expect.stringContaining('belongs to the brand sued of this warehouse') } },
       sued: { error: { message: expect.stringContaining('belongs to the brand nord of this warehouse') } },
     });
   }
   expect(requests()).toEqual(before);
   for (const name of ['nord', 'sued']) await both.write(name);
-  expect(await both.cli('sync reviews')).toMatchObject({ status: 0 });
+  await both.ends(0, 'sync reviews');
 });
 
 test('bi shows all brands, or reads only one; a role reads one or all', async () => {
@@ -252,19 +238,19 @@ test('bi shows all brands, or reads only one; a role reads one or all', async ()
   // A field that is promoted in one brand is a column of all, null in the others, also if the views are made again.
   await both.warehouse(`update warehouse_sued.reviews set extra = '{"tier": "gold"}'`);
   const tiers = async () => valuesOf(await both.warehouse('select distinct tier, brand from bi.reviews order by 2'));
-  const promoted = await both.cli('migrate --promote extra.tier:text --brand sued');
-  expect([promoted.status, await tiers()]).toEqual([0, [null, 'gold']]);
+  await both.ends(0, 'migrate --promote extra.tier:text --brand sued');
+  expect(await tiers()).toEqual([null, 'gold']);
   await both.warehouse('drop view bi.reviews');
-  expect(await both.cli('migrate')).toMatchObject({ status: 0, stdout: expect.stringContaining('Up to date.') });
+  await both.ends(0, 'migrate', 'Up to date.');
   expect(await tiers()).toEqual([null, 'gold']);
   // A column has one type: it is null for a brand that has promoted the field with another one.
-  expect(await both.cli('migrate --promote extra.tier:jsonb --brand nord')).toMatchObject({ status: 0 });
+  await both.ends(0, 'migrate --promote extra.tier:jsonb --brand nord');
   expect(await tiers()).toEqual([null, null]);
 });
 
 test('export parquet gives each brand a folder of its own', async () => {
   const dir = await temporaryFolder();
-  expect(await both.cli('export parquet --to', dir)).toMatchObject({ status: 0 });
+  await both.ends(0, `export parquet --to ${dir}`);
   expect((await readdir(dir)).sort()).toEqual(['brand=nord', 'brand=sued']);
 });
 
@@ -302,11 +288,11 @@ test('one serve takes the webhooks of all brands, each part by its brand_id', as
     both.warehouse(`select key, attempts from sync_${name}.dead_letters where resolved_at is null`);
   expect(await post([{ brand_id: 9, products: [product(1, 8), { id: 'x' }] }])).toBe(200);
   const retry = 'dead-letters retry --brand nord';
-  expect(await both.cli(retry)).toMatchObject({ status: 1 });
+  await both.ends(1, retry);
   expect(await ratings('nord')).toEqual([{ id: 5, score: 5 }]);
   expect([await letters('nord'), await letters('sued')]).toEqual([[{ key: 'brand_id 9', attempts: 2 }], []]);
   await both.write('nord', { WEBHOOK_BRAND_IDS: '1,9' });
-  expect(await both.cli(retry)).toMatchObject({ stdout: expect.stringMatching(/^1 of 1 record/) });
+  await both.ends(1, retry, /^1 of 1 record/);
   expect(await ratings('nord')).toContainEqual({ id: 8, score: 1 });
   expect(await letters('nord')).toEqual([{ key: expect.stringContaining('sha256'), attempts: 1 }]);
   await both.write('nord');
@@ -327,32 +313,31 @@ test('a brand under a new name is refused: all its orders would be pushed again'
   await cp(join(both.folder, 'sued'), join(both.folder, 'zwei'), { recursive: true });
   // The views over all brands are made again, although the last brand fails.
   await both.warehouse('drop view bi.reviews');
-  expect((await both.cli('migrate')).status).toBe(2);
+  await both.ends(2, 'migrate');
   expect(await both.warehouse('select distinct brand from bi.reviews')).toHaveLength(2);
   // The views over all brands cannot be made now, which must not hide the reason.
   await both.warehouse('drop view bi.reviews; create table bi.reviews ()');
-  await refuses(both, 'migrate --brand zwei', 'belongs to the brand sued of this warehouse');
+  await both.ends(2, 'migrate --brand zwei', 'belongs to the brand sued of this warehouse');
   expect(await both.warehouse(`select to_regnamespace('sync_zwei') is null as none`)).toEqual([{ none: true }]);
   await both.warehouse('drop table bi.reviews');
 });
 
 test('a brand is dropped alone, once its file is gone', async () => {
-  await refuses(both, 'migrate --drop-brand nord --apply', 'the brand is in use');
-  await refuses(both, 'migrate --drop-brand sued --apply --brand nord', 'cannot be used with');
+  await both.ends(2, 'migrate --drop-brand nord --apply', 'the brand is in use');
+  await both.ends(2, 'migrate --drop-brand sued --apply --brand nord', 'cannot be used with');
   // Without BRANDS_DIR nobody says that the brand is not in use.
   const { BRANDS_DIR: _, ...without } = { ...both.worlds.nord?.environment, ...both.environment };
   const end = await runCli(['migrate', '--drop-brand', 'sued', '--apply'], without);
   expect(end).toMatchObject({ status: 2, stderr: expect.stringContaining('BRANDS_DIR is not set') });
   // A schema of somebody else that is named like one of a brand.
   await both.warehouse('create schema sync_alt; create table sync_alt.settings ()');
-  const said = await both.cli('migrate --drop-brand sued');
-  expect(said).toMatchObject({ status: 0, stdout: expect.stringContaining('200 reviews, 30 orders') });
-  expect(await both.cli('migrate --drop-brand sued --apply')).toMatchObject({ status: 0 });
+  await both.ends(0, 'migrate --drop-brand sued', '200 reviews, 30 orders');
+  await both.ends(0, 'migrate --drop-brand sued --apply');
   const left = `select to_regnamespace('sync_sued') as schema, to_regrole('bi_reader_sued') as role,
     array(select scheduler_id from bullmq.scheduler where scheduler_id like 'sued/%') as schedules`;
   expect(await both.warehouse(left)).toEqual([{ schema: null, role: null, schedules: [] }]);
   expect(await both.warehouse('select distinct brand from bi.reviews')).toEqual([{ brand: 'nord' }]);
-  expect(await both.cli('verify orders --brand nord')).toMatchObject({ status: 0 });
+  await both.ends(0, 'verify orders --brand nord');
 });
 
 test('a warehouse becomes that of a brand, and nothing is sent again', async () => {
@@ -361,22 +346,20 @@ test('a warehouse becomes that of a brand, and nothing is sent again', async () 
   if (!bleibt) throw new Error('there is no world bleibt');
   brands.environment.WAREHOUSE_DATABASE_URL = bleibt.warehouseUrl;
   for (const flow of ['reviews', 'catalog', 'orders']) await bleibt.done(`sync-${flow}`);
-  await refuses(brands, 'migrate --brand geht', 'migrate --as-brand NAME');
-  await refuses(brands, 'migrate --as-brand geht', '');
+  await brands.ends(2, 'migrate --brand geht', 'migrate --as-brand NAME');
+  await brands.ends(2, 'migrate --as-brand geht', '');
   await rm(join(brands.folder, 'geht.env'));
-  expect(await brands.cli('migrate --as-brand bleibt')).toMatchObject({ status: 0 });
+  await brands.ends(0, 'migrate --as-brand bleibt');
   const schemas = await brands.warehouse(
     `select nspname from pg_namespace where nspname ~ '^(sync|warehouse|bi)(_|$)' order by 1`,
   );
   expect(valuesOf(schemas)).toEqual(['bi', 'bi_bleibt', 'sync_bleibt', 'warehouse_bleibt']);
   // A plain warehouse would stand beside the brand.
-  const stderr = expect.stringContaining('BRANDS_DIR is not set');
-  expect(await bleibt.cli('migrate')).toMatchObject({ status: 2, stderr });
+  await bleibt.ends(2, 'migrate', 'BRANDS_DIR is not set');
   const writes = () =>
     Object.entries(bleibt.service.requests()).filter(([request]) => /^(POST|PUT|DELETE) \/v1/.test(request));
   const before = writes();
-  for (const what of ['reviews', 'catalog', 'orders'])
-    expect(await brands.cli(`sync ${what}`)).toMatchObject({ status: 0 });
+  for (const what of ['reviews', 'catalog', 'orders']) await brands.ends(0, `sync ${what}`);
   expect(writes()).toEqual(before);
   await expectExact(brands, 'bleibt');
   // Bodies of functions name the schemas, too.
@@ -384,65 +367,65 @@ test('a warehouse becomes that of a brand, and nothing is sent again', async () 
     update sync_bleibt.dead_letters set resolved_at = now()`);
 });
 
-/** What is read of a folder of brands with these variables each. */
-async function brandsOf(files: Record<string, Record<string, string>>, queries: Record<string, string>, all: object) {
+type Variables = Record<string, string>;
+
+/** What is read of a folder of brands with these variables each, and perhaps another `orders.sql`. */
+async function brandsOf(files: Record<string, Variables>, all: Variables) {
   const folder = await temporaryFolder();
-  for (const [name, variables] of Object.entries(files)) {
-    const usual = { REVIEW_API_BASE_URL: `http://${name}.test`, SHOP_DATABASE_URL: `postgres://u@${name}.test/shop` };
+  for (const [name, { 'orders.sql': query = 'select', ...variables }] of Object.entries(files)) {
+    const usual = { [url]: `http://${name}.test`, SHOP_DATABASE_URL: `postgres://u@${name}.test/shop` };
     await writeFile(join(folder, `${name}.env`), fileOf({ ...usual, ...variables }), own);
     await mkdir(join(folder, name));
-    await writeFile(join(folder, name, 'orders.sql'), queries[name] ?? 'select');
+    await writeFile(join(folder, name, 'orders.sql'), query);
   }
   return readBrands({ BRANDS_DIR: folder, WAREHOUSE_DATABASE_URL: 'postgres://u@w.test/w', ...all }) ?? [];
 }
 
-type Given = Partial<Record<'a' | 'b' | 'environment', Record<string, string>>> & { queries?: Record<string, string> };
 const account = 'The brands a and b have the same REVIEW_API_BASE_URL and REVIEW_API_CLIENT_ID';
 const shop = { SHOP_DATABASE_URL: 'postgres://u@a.test/shop' };
 const orders = /^The brands a and b have the same SHOP_DATABASE_URL and the same orders\.sql/;
-const [age, deletes, ids] = ['ORDER_CONTACT_MAX_AGE_DAYS', 'ORDER_DELETES', 'WEBHOOK_BRAND_IDS'] as const;
-const ofBoth = (variable: string) => ({ a: `${variable} is malformed`, b: `${variable} is malformed` });
+const [url, age, deletes] = ['REVIEW_API_BASE_URL', 'ORDER_CONTACT_MAX_AGE_DAYS', 'ORDER_DELETES'] as const;
+const wrong = (variable: string) => `${variable} is malformed`;
+const ids = (some: string) => ({ WEBHOOK_BRAND_IDS: some });
+const one = 'both have 2 in WEBHOOK_BRAND_IDS';
+// The fault of b stops it, so that b stops no other by its account.
+const foreign = { [url]: 'http://a.test/', QUEUE_URL: 'redis://q', STATUS_TOKEN: 'x' };
+const misplaced = /b\.env has QUEUE_URL, STATUS_TOKEN: expected in \.env, once for all brands/;
 
-test.each<[what: string, given: Given, faults: Partial<Record<string, string | RegExp>>]>([
-  ['nothing wrong', {}, {}],
-  ['one account', { b: { REVIEW_API_BASE_URL: 'http://a.test/' } }, { a: account, b: account }],
-  // Its own fault stops it, so it stops no other by its account.
-  [
-    'variables of all brands',
-    { b: { REVIEW_API_BASE_URL: 'http://a.test/', QUEUE_URL: 'redis://127.0.0.1:1', STATUS_TOKEN: 'x' } },
-    { b: /b\.env has QUEUE_URL, STATUS_TOKEN: expected in \.env, once for all brands/ },
-  ],
-  ['a wrong value', { b: { [age]: 'many' } }, { b: `${age} is malformed` }],
-  ['a right age where that of .env is wrong', { a: { [age]: '7' }, environment: { [age]: '0 days' } }, ofBoth(age)],
+type Fault = string | RegExp;
+test.each<[what: string, a: Variables, b: Variables, all: Variables, ofA: Fault, ofB: Fault]>([
+  ['nothing wrong', {}, {}, {}, '', ''],
+  ['one account', {}, { [url]: 'http://a.test/' }, {}, account, account],
+  ['variables of all brands', {}, foreign, {}, '', misplaced],
+  ['a wrong value', {}, { [age]: 'many' }, {}, '', wrong(age)],
+  ['a right age where that of .env is wrong', { [age]: '7' }, {}, { [age]: '0 days' }, wrong(age), wrong(age)],
   [
     'a right word where .env has a wrong one',
-    { a: { [deletes]: 'send' }, environment: { [deletes]: 'no' } },
-    ofBoth(deletes),
+    { [deletes]: 'send' },
+    {},
+    { [deletes]: 'no' },
+    wrong(deletes),
+    wrong(deletes),
   ],
-  [
-    'one brand id',
-    { a: { [ids]: '2' }, b: { [ids]: '1,2' } },
-    { a: `both have 2 in ${ids}`, b: `both have 2 in ${ids}` },
-  ],
-  ['one source of orders', { b: shop }, { a: orders, b: orders }],
-  ['two sources in one database', { b: shop, queries: { b: `where shop = 'b'` } }, {}],
-])('with %s in the files of two brands, it is said which cannot be used', async (_, given, faults) => {
-  const files = { 'Big-Name': {}, a: given.a ?? {}, b: given.b ?? {} };
-  const expected: Partial<Record<string, string | RegExp>> = { 'Big-Name': 'has no usable name', ...faults };
-  for (const brand of await brandsOf(files, given.queries ?? {}, given.environment ?? {})) {
+  ['one brand id', ids('2'), ids('1,2'), {}, one, one],
+  ['one source of orders', {}, shop, {}, orders, orders],
+  ['two sources in one database', {}, { ...shop, 'orders.sql': `where shop = 'b'` }, {}, '', ''],
+])('with %s in the files of two brands, it is said which cannot be used', async (_, a, b, all, ofA, ofB) => {
+  const expected: Record<string, Fault> = { 'Big-Name': 'has no usable name', a: ofA, b: ofB };
+  for (const brand of await brandsOf({ 'Big-Name': {}, a, b }, all)) {
     const fault = expected[brand.name ?? ''];
     if (fault) expect(() => configOf(brand)).toThrow(fault);
     else expect(configOf(brand)).toMatchObject({ brand: brand.name });
   }
 });
 
-test.each([
+test.each<[all: Variables, own: Variables, days: number, deletes: string]>([
   [{ [age]: '0', [deletes]: 'off' }, { [age]: '7', [deletes]: 'send' }, 0, 'off'],
   [{ [age]: '0' }, { [age]: '' }, 0, 'off'],
   [{ [age]: '7', [deletes]: 'send' }, { [age]: '0' }, 0, 'send'],
   [{ [age]: '40' }, { [age]: '7', [deletes]: 'send' }, 7, 'send'],
   [{}, { [age]: '40' }, 40, 'off'],
-])('of %j in .env and %j in the file of a brand the stricter counts', async (all, its, days, deleted) => {
-  const [brand] = await brandsOf({ a: its as Record<string, string> }, {}, all);
+])('of %j in .env and %j in the file of a brand the stricter counts', async (all, a, days, deleted) => {
+  const [brand] = await brandsOf({ a }, all);
   expect(brand && configOf(brand)).toMatchObject({ orderContactMaxAgeDays: days, orderDeletes: deleted });
 });
