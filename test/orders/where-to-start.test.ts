@@ -1,18 +1,17 @@
 import { expect } from 'vitest';
 import { backfillOrders } from '../../jobs/backfill-orders.ts';
 import { syncOrders } from '../../jobs/sync-orders.ts';
-import { concludeChangedOrders, nextChangedOrders, planChangedOrders } from '../../src/orders/select/changed-orders.ts';
+import type { OrderDeps } from '../../src/orders/order-deps.ts';
+import {
+  type ChangedState,
+  concludeChangedOrders,
+  nextChangedOrders,
+  planChangedOrders,
+} from '../../src/orders/select/changed-orders.ts';
 import type { AnyRunJob } from '../../src/runs/define-run.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { advanceCursor, readCursor } from '../../src/warehouse/runs/cursors.ts';
-import {
-  type OrderWorld,
-  order,
-  orderShopQueries,
-  orders,
-  orderTest as test,
-  writeQueries,
-} from '../harness/order-world.ts';
+import { order, orderShopQueries, orders, orderTest as test, writeQueries } from '../harness/order-world.ts';
 import { daysAgo, runJob } from '../harness/world.ts';
 
 const options = { lookbackMinutes: 10, batchSize: 1, isAnyTime: false };
@@ -46,33 +45,31 @@ test('a run starts at the cursor, or at the clock of the shop, minus the lookbac
   }
 });
 
-/**
- * The cursor after a run whose pages of changes show these dates, and how many pages it left unread. Undefined: a page
- * without a change.
- */
-async function cursorAfter(world: OrderWorld, shopNow: string, pages: readonly (string | undefined)[]) {
-  const { shop: whole, warehouse } = await world.openApp();
-  const left = pages.map((at = '', page) => ({
-    keys: at === '' ? [] : [{ at, code: `A${page}` }],
-    ...(page + 1 < pages.length && { next: { at, code: `A${page}` } }),
-  }));
-  const shop: Shop = { ...whole, now: async () => shopNow, orderCodes: async () => left.shift() as (typeof left)[0] };
-  const deps = { shop, db: warehouse.db };
-  let { state } = await planChangedOrders(deps, options);
-  for (let next: Awaited<ReturnType<typeof nextChangedOrders>>; ; { state } = next) {
-    next = await nextChangedOrders(deps, state, options);
-    expect(await readCursor(warehouse.db, 'orders')).toBeUndefined();
-    if (!next) break;
+/** All that a run reads, in batches of this size, and its last state. */
+async function readAll(deps: Pick<OrderDeps, 'shop' | 'db'>, batchSize: number) {
+  const at = { ...options, batchSize };
+  const codes: string[] = [];
+  let state: ChangedState | undefined;
+  let batch: Awaited<ReturnType<typeof nextChangedOrders>> = await planChangedOrders(deps, at);
+  for (; batch !== undefined; batch = await nextChangedOrders(deps, batch.state, at)) {
+    codes.push(...batch.codes);
+    state = batch.state;
   }
-  await concludeChangedOrders(deps, state);
-  return [(await readCursor(warehouse.db, 'orders'))?.at, left.length];
+  return { codes, state: state as ChangedState };
 }
 
 test('the cursor goes to the newest change of all pages, at the end of the run', async ({ world }) => {
-  const pages = ['2026-03-01T11:00:00Z', '2026-03-01T12:00:00Z'];
-  // The last page is empty where the changes fill the others; orders that are due follow.
+  const { shop, warehouse } = await world.openApp();
+  const deps = { shop, db: warehouse.db };
+  await world.place(...[3, 1, 2].map((days) => order(`O${days}`, { updated_at: daysAgo(days) })));
+  // Orders that are due follow the changes, and move no cursor.
   await world.warehouse(`insert into sync.order_links (order_code, due_at) values ('D', now() - interval '1 hour')`);
-  expect(await cursorAfter(world, '2026-03-01T12:05:00Z', [...pages, undefined])).toEqual([pages[1], 0]);
+  const { codes, state } = await readAll(deps, 1);
+  expect([codes, await readCursor(deps.db, 'orders')]).toEqual([['O3', 'O2', 'O1', 'D'], undefined]);
+  await concludeChangedOrders(deps, state);
+  const [newest] = await world.shop<{ at: Date }>('select max(updated_at) as at from o');
+  const { at = '' } = (await readCursor(deps.db, 'orders')) ?? {};
+  expect(new Date(at)).toEqual(newest?.at);
 });
 
 test('an empty shop leaves no cursor, so that the orders of the right one are read', async ({ openWorld }) => {
@@ -134,17 +131,11 @@ test('changes dated ahead are all read, and the cursor stays at the second of th
     const late = `timestamptz '2099-12-31' - substr(code, 2)::integer * interval '1 day'`;
     if (feed === undefined) await world.shop(`update o set updated_at = ${late} where code > 'O15'`);
     else await writeQueries(folder, { changed_orders: feed });
-    const read = new Set<string>();
-    const ofTen = { ...options, batchSize: 10 };
-    let batch = await planChangedOrders(deps, ofTen);
-    for (let next: typeof batch | undefined = batch; next; next = await nextChangedOrders(deps, batch.state, ofTen)) {
-      batch = next;
-      for (const code of batch.codes) read.add(code);
-    }
-    expect([what, read.size]).toEqual([what, 35]);
-    await concludeChangedOrders(deps, batch.state);
+    const { codes, state } = await readAll(deps, 10);
+    expect([what, new Set(codes).size]).toEqual([what, 35]);
+    await concludeChangedOrders(deps, state);
     const { at = '' } = (await readCursor(warehouse.db, 'orders')) ?? {};
-    expect([what, at]).toEqual([what, `${batch.state.shopNow.slice(0, 19)}.000Z`]);
+    expect([what, at]).toEqual([what, `${state.shopNow.slice(0, 19)}.000Z`]);
   }
 });
 

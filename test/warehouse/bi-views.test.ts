@@ -154,8 +154,17 @@ test('a field is gone after three records without it, or a hundred if half had i
   ]);
 });
 
-test('the date of a comment is read in every form that ISO 8601 and Ruby have for its offset', async () => {
+/** A warehouse with one review, which has these comments. */
+async function withComments(comments: readonly object[]) {
   const { ask } = await createWarehouse();
+  await ask(
+    `insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, extra) values (1, now(), now(), 7, 'kim', $1)`,
+    [JSON.stringify({ comments })],
+  );
+  return ask;
+}
+
+test('the date of a comment is read in every form that ISO 8601 and Ruby have for its offset', async () => {
   const dates = [
     '2026-11-25T10:00:00.123+09:00',
     '2026-11-25T10:00:00+0900',
@@ -167,17 +176,13 @@ test('the date of a comment is read in every form that ISO 8601 and Ruby have fo
     '2026-11-24T21:30:00.5-0330',
     '2026-11-25 10:00:00',
   ];
-  const extra = JSON.stringify({
-    comments: [...dates, '2026-11-25', '10:00:00', null].map((one) => ({ created_at: one })),
-  });
-  await ask('insert into warehouse.reviews (id, created_at, updated_at, extra) values (1, now(), now(), $1)', [extra]);
+  const ask = await withComments([...dates, '2026-11-25', '10:00:00', null].map((one) => ({ created_at: one })));
   const shown = await ask<{ at: Date | null }>('select replied_at as at from bi.replies order by position');
   const moment = new Date('2026-11-25T01:00:00Z');
   expect(shown.map(({ at }) => at)).toEqual([...dates.map(() => moment), new Date('2026-11-24T15:00:00Z'), null, null]);
 });
 
 test('whether the shop wrote a comment is read from the usual names of its fields', async () => {
-  const { ask } = await createWarehouse();
   const comments: [comment: Record<string, unknown>, isByShop: boolean | null][] = [
     [{ is_admin: true, user_code: 'kim' }, true],
     [{ by_shop: true }, true],
@@ -191,11 +196,7 @@ test('whether the shop wrote a comment is read from the usual names of its field
     [{ user_id: 8, user_code: 'lee' }, null],
     [{ type: 'text', admin: 'true' }, null],
   ];
-  await ask(
-    `insert into warehouse.reviews (id, created_at, updated_at, user_id, user_code, extra)
-      values (1, now(), now(), 7, 'kim', $1)`,
-    [JSON.stringify({ comments: comments.map(([one]) => one) })],
-  );
+  const ask = await withComments(comments.map(([one]) => one));
   const shown = await ask('select comment, is_by_shop as by from warehouse.review_comments order by position');
   expect(shown.map(({ comment, by }) => [comment, by])).toEqual(comments);
 });
