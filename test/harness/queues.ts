@@ -53,10 +53,6 @@ export function openTestDueTaker() {
   return openDueTaker({ takeOverSeconds: 25, log, abort, queueOutage: openOutage(log, 'queue') });
 }
 
-/** A test's job gets this in place of the App: the parts that a worker uses, and what the test gives it. */
-type TestApp<Given> = App & { given: Given };
-export const givenTo = <Given>(app: App): Given => (app as TestApp<Given>).given;
-
 type OfTheApp = Pick<App, 'log' | 'warehouseOutage'> & { takeOverSeconds: number };
 
 /** Runs of a test: their rows in a warehouse of their own, their jobs in the queues. */
@@ -77,7 +73,7 @@ export async function testRuns(queues: Queues) {
     /** Ends a run, as a person does who stops it. */
     end: (id: string) => finishRun(db, id, { outcome: 'abandoned' }),
     /** Starts a worker of these runs, which is ended with the test. `abort` stops its jobs. */
-    async worker(job: AnyRunJob, given: unknown, more: Partial<RunWorkerOptions & OfTheApp> = {}) {
+    async worker(job: AnyRunJob, more: Partial<RunWorkerOptions & OfTheApp> = {}) {
       const abort = new AbortController();
       const { log = openLog('silent'), takeOverSeconds = 25, ...others } = more;
       const { warehouseOutage = openOutage(log, 'warehouse'), ...options } = others;
@@ -90,7 +86,6 @@ export async function testRuns(queues: Queues) {
         config,
         warehouse: { db },
         fieldShapes: { begin() {} },
-        given,
       };
       const worker = await startRunWorker(app as unknown as App, {
         jobs: [job],

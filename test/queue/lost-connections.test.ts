@@ -3,7 +3,7 @@ import { patchWorker } from '../../src/queue/bullmq-patch.ts';
 import type { RunJob } from '../../src/runs/define-run.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { givenTo, openTestQueues, redisTest } from '../harness/queues.ts';
+import { openTestQueues, redisTest } from '../harness/queues.ts';
 import { startRedis } from '../harness/servers.ts';
 
 test('a worker that cannot ask for a job pauses; an unknown BullMQ is refused', async () => {
@@ -36,15 +36,27 @@ test('a queue that was first asked for while its server was down opens once it i
   const ofWarehouse: unknown[] = [];
   const warehouseOutage = { failed: (error: unknown) => void ofWarehouse.push(error), worked: () => {} };
   const onRetry = (what: string) => void said.push(what);
-  const context = { runs: 0 };
+  let planned = 0;
+  const counting: RunJob<number, string> = {
+    name: 'sync-orders',
+    trigger: 'sync',
+    readsShop: false,
+    priority: 1,
+    step: { name: 'step', parse: String, run: async () => ({}) },
+    async plan() {
+      planned += 1;
+      return { state: 0, steps: [] };
+    },
+    conclude: async () => ({ outcome: 'done', counts: {} }),
+  };
   await runs.row('run', counting.name);
-  await runs.worker(counting, context, { everyMs: 10, warehouseOutage, onRetry });
+  await runs.worker(counting, { everyMs: 10, warehouseOutage, onRetry });
   // As many failures as a worker carries out runs.
   await until(async () => said.length > 8);
   expect([said[0], ofWarehouse]).toEqual([expect.stringMatching(/^the queue cannot be used/), []]);
   await query(other, `alter database "${database}" allow_connections true`);
   await queues.add(counting.name, 'run');
-  await until(async () => context.runs === 1);
+  await until(async () => planned === 1);
 });
 
 redisTest('a Redis that is gone is an error of each call, not a wait without an end', async () => {
@@ -54,17 +66,3 @@ redisTest('a Redis that is gone is an error of each call, not a wait without an 
   const ends = await Promise.allSettled([queues.progress('some run'), queues.add('test', 'some run')]);
   expect(ends.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
-
-/** A run without steps that counts how often it was planned. */
-const counting: RunJob<number, string> = {
-  name: 'sync-orders',
-  trigger: 'sync',
-  readsShop: false,
-  priority: 1,
-  step: { name: 'step', parse: String, run: async () => ({}) },
-  async plan(app) {
-    givenTo<{ runs: number }>(app).runs += 1;
-    return { state: 0, steps: [] };
-  },
-  conclude: async () => ({ outcome: 'done', counts: {} }),
-};

@@ -10,10 +10,10 @@ import { installationOf } from '../../src/warehouse/connected-service.ts';
 import { openWarehouse } from '../../src/warehouse/index.ts';
 import { until } from '../harness/cli.ts';
 import { createDatabase, query } from '../harness/database.ts';
-import { givenTo, onEachQueue, openTestQueues, runEnded, testRuns } from '../harness/queues.ts';
+import { onEachQueue, openTestQueues, runEnded, testRuns } from '../harness/queues.ts';
 
-/** What the handlers of a test's job do, and what they were called with. */
-type Calls = {
+/** What happened in a run. */
+type Seen = {
   planned: number;
   /** The beginning of the run, as `plan` and `conclude` got it. */
   startedAt: Date[];
@@ -21,59 +21,46 @@ type Calls = {
   /** The batches after which `next` was called. */
   ends: number[];
   concluded: StepsEnd<number>[];
-  step: (step: string, signal: AbortSignal) => Promise<Counts>;
-  next: (batch: number) => Promise<void>;
 };
-
-const calls = (given: Partial<Pick<Calls, 'step' | 'next'>> = {}): Calls => ({
-  planned: 0,
-  startedAt: [],
-  steps: [],
-  ends: [],
-  concluded: [],
-  step: async () => ({ records: 1 }),
-  next: async () => {},
-  ...given,
-});
+type Does = { step?: (step: string, signal: AbortSignal) => Promise<Counts>; next?: (batch: number) => Promise<void> };
 
 /** A run of these steps, batch by batch. The state is the number of the batch. */
-const jobOf = (batches: readonly string[][]): RunJob<number, string> => ({
-  name: 'test-run',
-  trigger: 'sync',
-  readsShop: false,
-  priority: 1,
-  step: {
-    name: 'test-step',
-    parse: String,
-    async run(app, step, { signal }) {
-      const context = givenTo<Calls>(app);
-      context.steps.push(step);
-      return context.step(step, signal);
+function jobOf(batches: readonly string[][], { step, next }: Does = {}): RunJob<number, string> & { seen: Seen } {
+  const seen: Seen = { planned: 0, startedAt: [], steps: [], ends: [], concluded: [] };
+  return {
+    seen,
+    name: 'test-run',
+    trigger: 'sync',
+    readsShop: false,
+    priority: 1,
+    step: {
+      name: 'test-step',
+      parse: String,
+      async run(_app, one, { signal }) {
+        seen.steps.push(one);
+        return step ? step(one, signal) : { records: 1 };
+      },
     },
-  },
-  async plan(app, { startedAt }) {
-    const context = givenTo<Calls>(app);
-    context.startedAt.push(startedAt);
-    context.planned += 1;
-    return { state: 0, steps: batches[0] ?? [] };
-  },
-  async next(app, _run, batch) {
-    const context = givenTo<Calls>(app);
-    context.ends.push(batch);
-    await context.next(batch);
-    const steps = batches[batch + 1];
-    return steps && { state: batch + 1, steps };
-  },
-  async conclude(app, { startedAt }, end) {
-    const context = givenTo<Calls>(app);
-    context.startedAt.push(startedAt);
-    context.concluded.push(end);
-    return { outcome: end.failures.length > 0 ? 'incomplete' : 'done', counts: {} };
-  },
-});
-const job = jobOf([['0', '1', '2']]);
+    async plan(_app, { startedAt }) {
+      seen.startedAt.push(startedAt);
+      seen.planned += 1;
+      return { state: 0, steps: batches[0] ?? [] };
+    },
+    async next(_app, _run, batch) {
+      seen.ends.push(batch);
+      await next?.(batch);
+      const steps = batches[batch + 1];
+      return steps && { state: batch + 1, steps };
+    },
+    async conclude(_app, { startedAt }, end) {
+      seen.startedAt.push(startedAt);
+      seen.concluded.push(end);
+      return { outcome: end.failures.length > 0 ? 'incomplete' : 'done', counts: {} };
+    },
+  };
+}
+const three = [['0', '1', '2']];
 const batches = [['0a', '0b', '0c'], [], ['2a', '2b']];
-const inBatches = jobOf(batches);
 const every = batches.flat();
 
 const broken = () => Object.assign(new Error('terminating connection'), { severity: 'FATAL', code: '57P01' });
@@ -86,25 +73,25 @@ onEachQueue(({ redisUrl }) => {
 
   test('a run interrupted while it adds its steps counts each of them once', async () => {
     const { queues, runs } = await open();
-    const context = calls({
+    const inTwo = jobOf([...three, ['3']], {
       async step(step) {
         if (step === '1' || step === '2') throw new IncompleteError(`step ${step} cannot be read`);
         return { records: 1 };
       },
     });
-    const inTwo = jobOf([['0', '1', '2'], ['3']]);
+    const { seen } = inTwo;
     const id = await runs.start(inTwo);
     // The first worker adds the last step, and is stopped before it can write that down; meanwhile the step ends.
     const queue = await queues.ofRun(id);
     const addBulk = queue.addBulk.bind(queue);
     queue.addBulk = async (jobs) => {
       const added = await addBulk(jobs);
-      if (context.ends.length === 0) return added;
-      await until(async () => context.steps.length === 4 && (await queue.getJobCounts('active')).active === 1);
+      if (seen.ends.length === 0) return added;
+      await until(async () => seen.steps.length === 4 && (await queue.getJobCounts('active')).active === 1);
       worker.abort.abort();
       throw new Error('stopped');
     };
-    const worker = await runs.worker(inTwo, context);
+    const worker = await runs.worker(inTwo);
     await until(async () => worker.abort.signal.aborted);
     await worker.close();
     // Nobody carries it out any more.
@@ -112,56 +99,60 @@ onEachQueue(({ redisUrl }) => {
     // More steps have failed before than are added.
     expect(await queues.progress(id)).toEqual({ state: 'running', planned: 4, ended: 4 });
     queue.addBulk = addBulk;
-    await runs.worker(inTwo, context);
+    await runs.worker(inTwo);
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-    expect(context.steps.sort()).toEqual(['0', '1', '2', '3']);
-    expect(context.planned).toBe(1);
-    const [begin, end] = context.startedAt;
+    expect(seen.steps.sort()).toEqual(['0', '1', '2', '3']);
+    expect(seen.planned).toBe(1);
+    const [begin, end] = seen.startedAt;
     expect(end).toEqual(begin);
-    expect(context.concluded).toEqual([
+    expect(seen.concluded).toEqual([
       { state: 1, results: [{ records: 1 }, { records: 1 }], failures: expect.objectContaining({ length: 2 }) },
     ]);
   });
 
   test('a batch waits for the one before; a step that the queue lost is a failure', async () => {
     const { queues, runs } = await open();
+    const waiting: unknown[] = [];
+    const inBatches = jobOf(batches, {
+      next: async () => void waiting.push((await queue.getJobCounts('waiting')).waiting),
+    });
+    const { seen } = inBatches;
     const id = await runs.start(inBatches);
     const queue = await queues.ofRun(id);
-    const waiting: unknown[] = [];
-    const context = calls({ next: async () => void waiting.push((await queue.getJobCounts('waiting')).waiting) });
     const addBulk = queue.addBulk.bind(queue);
     queue.addBulk = async (jobs) => {
       const added = await addBulk(jobs.map((one) => ({ ...one, opts: { ...one.opts, delay: 3_600_000 } })));
-      const isFirst = context.ends.length === 0;
+      const isFirst = seen.ends.length === 0;
       if (isFirst) await added[0]?.remove();
       for (const step of added.slice(isFirst ? 1 : 0)) await step.promote();
       return added;
     };
-    await runs.worker(inBatches, context);
+    await runs.worker(inBatches);
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended', planned: 5 });
-    expect(context.ends).toEqual([0, 1, 2]);
-    expect(context.steps.toSorted()).toEqual(every.slice(1));
+    expect(seen.ends).toEqual([0, 1, 2]);
+    expect(seen.steps.toSorted()).toEqual(every.slice(1));
     expect(waiting).toEqual([0, 0, 0]);
     const results = every.slice(1).map(() => ({ records: 1 }));
-    expect(context.concluded).toEqual([{ state: 2, results, failures: ['the queue has lost the step'] }]);
+    expect(seen.concluded).toEqual([{ state: 2, results, failures: ['the queue has lost the step'] }]);
   });
 
   test('a run and steps in hand when the time is over go back, with all attempts', async () => {
     const { queues, runs } = await open();
-    const id = await runs.start(job);
+    const last = jobOf(three);
+    const id = await runs.start(last);
     const plan = (_app: unknown, _run: unknown, signal: AbortSignal) => hanging(signal);
-    const first = await runs.worker({ ...job, plan }, calls());
+    const first = await runs.worker({ ...last, plan });
     await until(async () => (await (await queues.ofRun(id)).getJobCounts('active')).active === 1);
     await first.close(1);
 
-    const stepping = calls({ step: (_step, signal) => hanging(signal) });
+    const stepping = jobOf(three, { step: (_step, signal) => hanging(signal) });
     const ended: unknown[] = [];
     const onStep = (...one: unknown[]) => void ended.push(one);
-    const second = await runs.worker(job, stepping, { concurrency: 2, onStep });
-    await until(async () => stepping.steps.length >= 2);
+    const second = await runs.worker(stepping, { concurrency: 2, onStep });
+    await until(async () => stepping.seen.steps.length >= 2);
     await second.close(1);
     // No more of them ran at once than may.
-    expect(stepping.steps).toHaveLength(2);
+    expect(stepping.seen.steps).toHaveLength(2);
     expect(ended).toEqual([]);
     const queue = await queues.ofRun(id);
     const none = { active: 0, delayed: 0, failed: 0 };
@@ -169,11 +160,10 @@ onEachQueue(({ redisUrl }) => {
     const [step] = await queue.getJobs(['waiting']);
     expect(step?.attemptsMade).toBe(0);
 
-    const last = calls();
-    await runs.worker(job, last);
+    await runs.worker(last);
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-    expect(last.steps.sort()).toEqual(['0', '1', '2']);
-    expect(last.planned).toBe(0);
+    expect(last.seen.steps.sort()).toEqual(['0', '1', '2']);
+    expect(last.seen.planned).toBe(0);
   });
 
   test('a failed step is tried again; queue and log name its cause, and no customer', async () => {
@@ -187,8 +177,9 @@ onEachQueue(({ redisUrl }) => {
     };
     const [lines, ended, retried]: [object[], unknown[], string[]] = [[], [], []];
     const runId = 'a-run';
+    const job = jobOf(three, { step });
     await runs.row(runId, job.name);
-    await runs.worker(job, calls({ step }), {
+    await runs.worker(job, {
       log: openLog('info', (line) => void lines.push(JSON.parse(line))),
       onStep: (...one) => void ended.push(one),
       onRetry: (reason) => void retried.push(reason),
@@ -213,14 +204,14 @@ onEachQueue(({ redisUrl }) => {
 
   test('a waiting run holds no payloads; once ended it goes, but for steps in hand', async () => {
     const { queues, runs } = await open();
-    const id = await runs.start(job);
     const isEnding = Promise.withResolvers<Counts>();
     onTestFinished(() => isEnding.resolve({}));
-    const context = calls({ step: () => isEnding.promise });
-    const worker = await runs.worker(job, context);
+    const job = jobOf(three, { step: () => isEnding.promise });
+    const id = await runs.start(job);
+    const worker = await runs.worker(job);
     const queue = await queues.ofRun(id);
     await until(
-      async () => (await queue.getJobCounts('waiting-children'))['waiting-children'] === 1 && context.steps.length > 0,
+      async () => (await queue.getJobCounts('waiting-children'))['waiting-children'] === 1 && job.seen.steps.length > 0,
     );
     const run = await queue.getJob(id);
     expect(run?.data).toMatchObject({ stage: 'waiting', planned: 3 });
@@ -245,7 +236,7 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
   ]);
   onTestFinished(async () => void (await Promise.all([ours.close(), theirs.close()])));
   const runs = await testRuns(ours);
-  const context = calls();
+  const job = jobOf(three);
   const [waiting, named] = [await runs.start(job), await runs.start(job)];
   await ours.add(job.name, 'forged');
   await (await ours.ofRun('forged')).add('test-step', { payload: 'forged' });
@@ -253,11 +244,11 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
   await theirs.add(job.name, 'elsewhere');
   await runs.row('elsewhere', job.name);
   const open = [named, 'forged', 'elsewhere'].map((id) => ({ id, job: job.name }));
-  await runs.worker(job, context, { runsToCarryOut: async () => open });
+  await runs.worker(job, { runsToCarryOut: async () => open });
   expect(await runEnded(ours, named)).toMatchObject({ state: 'ended' });
   await until(async () => (await ours.progress('forged')).state === 'ended');
-  expect(context.steps.toSorted()).toEqual(['0', '1', '2']);
-  expect(context.planned).toBe(1);
+  expect(job.seen.steps.toSorted()).toEqual(['0', '1', '2']);
+  expect(job.seen.planned).toBe(1);
   const untouched = { state: 'running', planned: undefined, ended: 0 };
   expect([await ours.progress(waiting), await theirs.progress('elsewhere')]).toEqual([untouched, untouched]);
 
@@ -278,13 +269,14 @@ test('of several brands, a run that keeps a flow up to date asks for any seat', 
     let left = 0;
     const leave = () => void left++;
     const seats = { take: (_runs: number, live: boolean) => asked.push(live) > 0, leave };
+    const job = { ...jobOf(three), priority };
     const id = await runs.start(job);
     const { ofRun } = queues;
     queues.ofRun = () => {
       queues.ofRun = ofRun;
       return Promise.reject(new Error('the queue is down'));
     };
-    await runs.worker({ ...job, priority }, calls(), { seats });
+    await runs.worker(job, { seats });
     await runEnded(queues, id);
     expect([priority, ...new Set(asked)]).toEqual([priority, isLive]);
     await runs.end(id);
@@ -296,7 +288,7 @@ test('of several brands, a run that keeps a flow up to date asks for any seat', 
 test('a run goes on where its connection broke; one that cannot succeed fails', async () => {
   const { queues, runs } = await openTestQueues();
   const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
-  const contexts: Record<string, Calls> = {};
+  const seen: Record<string, Seen> = {};
   const attempts: Record<string, number> = {};
   const fails = (times: number, error: Error, id: string) => {
     attempts[id] = (attempts[id] ?? 0) + 1;
@@ -311,20 +303,20 @@ test('a run goes on where its connection broke; one that cannot succeed fails', 
   ] as const;
   for (const [id, stage] of rows) {
     const isLater = id === 'between batches';
-    const context = calls({ next: async (batch) => (isLater && batch === 0 ? stage(id) : undefined) });
-    contexts[id] = context;
+    const job = jobOf(batches, { next: async (batch) => (isLater && batch === 0 ? stage(id) : undefined) });
+    seen[id] = job.seen;
     const plan: typeof job.plan = async (...given) => {
       if (!isLater) stage(id);
-      return inBatches.plan(...given);
+      return job.plan(...given);
     };
     await runs.row(id, job.name);
     await (await queues.ofRun(id)).add(job.name, {}, { jobId: id, attempts: 4, backoff: 10 });
-    await runs.worker({ ...inBatches, plan }, context, { runsToCarryOut: async () => [{ id, job: job.name }] });
+    await runs.worker({ ...job, plan }, { runsToCarryOut: async () => [{ id, job: job.name }] });
   }
   for (const [id, , times, end] of rows) {
     expect([id, await runEnded(queues, id)]).toMatchObject([id, end]);
     expect(await queues.isAlive(id)).toBe(false);
-    const { steps = [], ends, concluded } = contexts[id] ?? {};
+    const { steps = [], ends, concluded } = seen[id] ?? {};
     const { outcome, error } = (await runs.find(id)) ?? {};
     expect([id, attempts[id]]).toEqual([id, times]);
     // No step is repeated.
@@ -345,17 +337,17 @@ test('after a batch of which no step succeeded no other is planned: a system is 
       [0, 1],
     ],
   ]) {
-    const context = calls({
+    const job = jobOf(batches, {
       async step(step) {
         if (failing?.includes(step as never)) throw new IncompleteError(`${step} cannot be read`);
         return { records: 1 };
       },
     });
-    const id = await runs.start(inBatches);
-    await runs.worker(inBatches, context, { runsToCarryOut: async () => [{ id, job: job.name }] });
+    const id = await runs.start(job);
+    await runs.worker(job, { runsToCarryOut: async () => [{ id, job: job.name }] });
     expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
-    expect(context.ends).toEqual(planned);
-    const [end] = context.concluded;
+    expect(job.seen.ends).toEqual(planned);
+    const [end] = job.seen.concluded;
     expect(end?.failures.toSorted()).toEqual(failing?.map((step) => expect.stringContaining(`${step} cannot`)));
   }
 });
@@ -364,12 +356,11 @@ test.for(['plan', 'step', 'next', 'conclude'] as const)(
   'a run that ends elsewhere is stopped while its %s is in hand, and is dropped',
   async (stage) => {
     const { queues, runs } = await openTestQueues();
-    const id = await runs.start(inBatches);
     const untilStopped = async (...given: unknown[]) => {
       await runs.end(id);
       return hanging(given.at(-1) as AbortSignal);
     };
-    const context = calls({
+    const inBatches = jobOf(batches, {
       // Two of its batch wait, and must not begin.
       step: async () => {
         if (stage === 'step') await runs.end(id);
@@ -378,12 +369,14 @@ test.for(['plan', 'step', 'next', 'conclude'] as const)(
       // The second batch has no steps, so that the job of the run does not wait.
       next: async () => void (stage === 'next' && (await runs.end(id))),
     });
+    const id = await runs.start(inBatches);
     const itself = stage === 'plan' || stage === 'conclude' ? { [stage]: untilStopped } : {};
-    await runs.worker({ ...inBatches, ...itself }, context, { concurrency: 1 });
+    await runs.worker({ ...inBatches, ...itself }, { concurrency: 1 });
     await until(async () => (await queues.progress(id)).state === 'lost');
-    expect(context.concluded).toEqual([]);
-    expect(context.steps).toHaveLength({ plan: 0, step: 1, next: 3, conclude: 5 }[stage]);
-    expect(context.ends).toEqual({ plan: [], step: [], next: [0], conclude: [0, 1, 2] }[stage]);
+    const { concluded, steps, ends } = inBatches.seen;
+    expect(concluded).toEqual([]);
+    expect(steps).toHaveLength({ plan: 0, step: 1, next: 3, conclude: 5 }[stage]);
+    expect(ends).toEqual({ plan: [], step: [], next: [0], conclude: [0, 1, 2] }[stage]);
   },
 );
 
@@ -398,12 +391,13 @@ test('a job of a dead worker is taken over in the given time, the sixth time too
     },
   });
   const runs = await testRuns({ ...queues, classes: { ...queues.classes, Worker } });
+  const job = jobOf(three);
   const id = await runs.start(job);
   await query(
     url,
     `update bullmq.job set state = 'active', lock_token = 'lost', locked_until_ms = 1, stalled_marked = true, stalled_count = 5`,
   );
-  await runs.worker(job, calls(), { takeDue: (taking) => takeJobs(taking, queues.scheduled.name, async () => {}) });
+  await runs.worker(job, { takeDue: (taking) => takeJobs(taking, queues.scheduled.name, async () => {}) });
   expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
   expect(seconds).toEqual([25, 25]);
 });
