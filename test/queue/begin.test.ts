@@ -193,18 +193,21 @@ test('a command leaves what is due to workers', async ({ world }) => {
   expect(await scheduled.getJobCounts('waiting')).toEqual({ waiting: 1 });
 });
 
-test('a worker of several brands carries out no run for which they have no seat', async ({ world }) => {
+test('of several brands, a run waits for a seat, a regular one for any, and gives it back', async ({ world }) => {
   const app = await world.openApp();
-  const { id } = await startRun(app, { job: nothing });
   const due = openTestDueTaker();
-  let isAsked = false;
-  const take = () => {
-    isAsked = true;
-    return false;
-  };
-  const worker = await startWorker(app, [nothing], [], { shared: { seats: { take, leave() {} }, due } });
-  await until(async () => isAsked || (await findRun(app.warehouse.db, id))?.finishedAt);
-  await worker.close();
+  for (const priority of [1, 10]) {
+    const job = { ...nothing, priority };
+    const { id } = await startRun(app, { job });
+    const asked: boolean[] = [];
+    let left = 0;
+    const take = (_runs: number, isLive: boolean) => asked.push(isLive) > 1;
+    const seats = { take, leave: () => void left++ };
+    const worker = await startWorker(app, [job], [], { shared: { seats, due } });
+    await until(async () => left > 0);
+    await worker.close();
+    expect([asked, left]).toEqual([[priority === 1, priority === 1], 1]);
+    expect(await findRun(app.warehouse.db, id)).toMatchObject({ outcome: 'done' });
+  }
   await due.close();
-  expect(isAsked).toBe(true);
 });

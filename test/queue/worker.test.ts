@@ -259,32 +259,6 @@ test('a worker carries out its own runs that have a row, whatever the queue hold
   expect(await name('a')).not.toBe(await name('b'));
 });
 
-test('of several brands, a run that keeps a flow up to date asks for any seat', async () => {
-  const { queues, runs } = await openTestQueues();
-  for (const [priority, isLive] of [
-    [1, true],
-    [10, false],
-  ] as const) {
-    const asked: boolean[] = [];
-    let left = 0;
-    const leave = () => void left++;
-    const seats = { take: (_runs: number, live: boolean) => asked.push(live) > 0, leave };
-    const job = { ...jobOf(three), priority };
-    const id = await runs.start(job);
-    const { ofRun } = queues;
-    queues.ofRun = () => {
-      queues.ofRun = ofRun;
-      return Promise.reject(new Error('the queue is down'));
-    };
-    await runs.worker(job, { seats });
-    await runEnded(queues, id);
-    expect([priority, ...new Set(asked)]).toEqual([priority, isLive]);
-    await runs.end(id);
-    // Each seat is given back, also that of a run whose queue could not be opened.
-    await until(async () => left === 2 && asked.length === 2);
-  }
-});
-
 test('a run goes on where its connection broke; one that cannot succeed fails', async () => {
   const { queues, runs } = await openTestQueues();
   const refused = new ReviewSyncError('shop-query', 'wrong column', { hint: 'correct it' });
