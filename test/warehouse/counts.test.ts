@@ -193,14 +193,6 @@ test('counting everything again needs no touches: changed, deleted, no rows at a
     await recountAll(warehouse.db);
   }
   expect(await differencesByRow()).toEqual([]);
-
-  // As after a backfill that touches very much.
-  await land(Array.from({ length: 10 }, (_, n) => version(n + 101)));
-  await recount(warehouse.db);
-  await run('delete from sync.review_day_counts');
-  await run(`insert into sync.touches (record, dated_at) select 'review', '2020-01-01' from generate_series(1, 60000)`);
-  await recount(warehouse.db);
-  expect(await differencesByRow()).toEqual([]);
 });
 
 /** The months by whose rows `export parquet` knows that they changed, with their versions. */
@@ -233,13 +225,6 @@ test('a month that changes while an export counts comes with the next export', a
   expect(after.get('2026-01')).not.toBe(before.get('2026-01'));
   expect(after.has('2026-05')).toBe(true);
   expect(await versions()).toEqual(after);
-});
-
-test('after a migrate that died before it counted, an export has all months', async () => {
-  await land([version(1, { created_at: '2026-02-01T00:00:00Z' })]);
-  expect([...(await versions()).keys()]).toEqual(['2026-02']);
-  await run(`update sync.settings set time_zone = 'America/New_York', counted_at = null`);
-  expect([...(await versions()).keys()]).toEqual(['2026-01']);
 });
 
 test('forget leaves the order of no masked review behind, also just after a count', async () => {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { checkPage, pageOfOne } from '../../src/reviews/read/list-page.ts';
-import { releaseBody } from '../../src/reviews/read/read-window.ts';
 import { openWarehouse, warehouseNow } from '../../src/warehouse/index.ts';
 import { commentsDue, commentsFailed, commentsRead } from '../../src/warehouse/reviews/comments-due.ts';
 import { compareOne, comparePage } from '../../src/warehouse/reviews/compare-reviews.ts';
@@ -77,23 +76,6 @@ test('a session that lost a planned statement, or has another one, costs no page
   await landIn(3);
   await inSession('discard all');
   await landIn(4);
-});
-
-test('pages that share their bad records land at once, in whatever order', async () => {
-  const bad = Array.from({ length: 60 }, (_, index) => review(index + 1, { score: 9 }));
-  await Promise.all([bad, bad.toReversed(), bad, bad.toReversed()].map(land));
-  expect(await openLetters()).toHaveLength(60);
-});
-
-test('a page whose body was released is refused, not taken for landed', async () => {
-  const shared = pageOf(JSON.stringify([review(1)]));
-  // Memory of its own, as undici gives it; a short text shares its memory with other buffers.
-  const page = { ...shared, rawBody: Buffer.from(Uint8Array.from(shared.rawBody).buffer) };
-  expect(await landPage(warehouse, page)).toMatchObject({ inserted: 1 });
-  for (const one of [shared, page]) releaseBody(one);
-  expect(page.rawBody).toHaveLength(0);
-  await expect(landPage(warehouse, page)).rejects.toThrow('released');
-  expect(await landPage(warehouse, shared)).toMatchObject({ unchanged: 1 });
 });
 
 test('a record without an id whose links are signed again is the same dead letter', async () => {
