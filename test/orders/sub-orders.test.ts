@@ -84,7 +84,7 @@ function effects({ shown = [], lines = [], links = [], untouched = [] }: Given):
  *
  * Products: `s` and `m` are sizes of product 1, `plain` is product 1 without a size, `p2` is product 2. `$99` is the
  * price, if not 10, and `#P` the product code. A sub-order with a review ends with `*`, one that may have reviews with
- * `?`. A link is `line:product=sub-order`, with `~` if another integration created that. A creation without a response
+ * `?`. `-s`: the service has deleted the product. A link is `line:product=sub-order`, with `~` if another integration created that. A creation without a response
  * has the sub-orders before it, `line:product=[5]`; so has a link whose creation may have been carried out twice,
  * `line:product=11[5]`. `!` before a link: its line is not pushed now.
  */
@@ -196,6 +196,17 @@ a creation that was sent twice leaves no copy without reviews that is as sent
 nor if the service has written both otherwise than they were sent
   11:s 12:s | 1:plain | 1:plain=11[5] | change 11: product_options; remove 12
   11:s 12:s | 1:plain | 1:plain=[5] | 1 gets 11 ours [5]; change 11: product_options; remove 12
+a product that the service deleted is corrected by another product alone
+  11:-s | 1:s | 1:s#P=11 |
+  11:-s* | 1:s | 1:s#P=11 |
+  11:-s | 1:p2 | 1:s#P=11 | change 11: product_id, product_options
+  11:-s | 1:p2#P | 1:s#P=11 | change 11: product_id, product_options
+  11:-s* | 1:p2 | 1:s#P=11 | create 1 [11]; keep 11 reviewed
+  11:-s* | 1:p2#P | 1:s#P=11 | change 11: product_options
+  11:-s | 1:s | | create 1 [11]; keep 11 foreign
+  11:-s | 1:p2 2:s | 1:s#P=11 | 2 gets 11 ours; create 1 [11]
+  11:-s | 1:s | 1:s=[] | 1 gets 11 ours []
+  11:-s | 1:s | 1:s=[11] | create 1 again [11]; keep 11 foreign
 another line may take the copy, which is ours then; what was changed is foreign
   11:plain 12:plain | 1:plain 2:plain | 1:plain=11[] | 2 gets 12 ours []
   11:s 12:m | 1:s 2:m | 1:s=11[] | 2 gets 12
@@ -215,8 +226,9 @@ function caseOf(text: string): [Required<Given>, effects: string[]] {
     return { lineCode, content: contentOf(content) };
   };
   const subOrderOf = (one: string) => {
-    const { lineCode: id, content } = lineOf(one.replace(/[*?]$/, ''));
-    return shownAs(Number(id), { content }, { reviews_count: one.endsWith('?') ? null : Number(one.endsWith('*')) });
+    const { lineCode: id, content } = lineOf(one.replace(/[*?]$/, '').replace(':-', ':'));
+    const reviews_count = one.endsWith('?') ? null : Number(one.endsWith('*'));
+    return shownAs(Number(id), { content }, { reviews_count, ...(one.includes(':-') && { product_id: null }) });
   };
   const linkOf = (one: string) => {
     const [, id = '', foreign, ids] = /=(\d*)(~?)(.*)/.exec(one) ?? [];
@@ -225,7 +237,7 @@ function caseOf(text: string): [Required<Given>, effects: string[]] {
   };
   const untouched = links.filter((one) => one.startsWith('!')).map((one) => linkOf(one).lineCode);
   const given = { shown: shown.map(subOrderOf), lines: lines.map(lineOf), links: links.map(linkOf), untouched };
-  return [given, (text.split('|')[3] ?? '').split(';').map((one) => one.trim())];
+  return [given, (text.split('|')[3] ?? '').split(';').flatMap((one) => one.trim() || [])];
 }
 
 describe('lines and sub-orders', () => {
@@ -261,30 +273,6 @@ describe('lines and sub-orders', () => {
       { subOrderId: 13, body: {} },
     ]);
     expect(effects({ shown: shown(1), lines, links: planned.links })).toContain('create 1 [11,12,13]');
-  });
-
-  test('a product that the service deleted is corrected by another product alone', () => {
-    const gone = (reviews_count: number) => [shownAs(11, line('1', small), { product_id: null, reviews_count })];
-    const links = [linked(line('1', { ...small, product_code: 'P' }), 11)];
-    const outcome = (reviews: number, more: Partial<Content>) =>
-      effects({ shown: gone(reviews), lines: [line('1', { ...small, ...more })], links });
-    expect([outcome(0, {}), outcome(1, {})]).toEqual([[], []]);
-    // The shop has another product in this line, or the service registered the product again.
-    expect(outcome(0, { product_id: 2 })).toEqual(['change 11: product_id']);
-    expect(outcome(0, { product_id: 2, product_code: 'P' })).toEqual(['change 11: product_id']);
-    // A sub-order with reviews gets no other product.
-    expect(outcome(1, { product_id: 2 })).toEqual(['create 1 [11]', 'keep 11 reviewed']);
-    expect(outcome(1, { product_id: 2, product_code: 'P' })).toEqual([]);
-    expect(effects({ shown: gone(0), lines: [line('1', small)] })).toEqual(['create 1 [11]', 'keep 11 foreign']);
-    // Its line has moved behind a new one.
-    const moved = [line('1', { product_id: 2 }), line('2', small)];
-    expect(effects({ shown: gone(0), lines: moved, links }).sort()).toEqual(['2 gets 11 ours', 'create 1 [11]']);
-    // The response to its creation was lost, and the service has deleted the product since.
-    const lost = (idsBefore: number[]) => [linked(line('1', small), null, { idsBefore })];
-    const sent = (idsBefore: number[]) =>
-      effects({ shown: gone(0), lines: [line('1', small)], links: lost(idsBefore) });
-    expect(sent([])).toEqual(['1 gets 11 ours []']);
-    expect(sent([11])).toEqual(['create 1 again [11]', 'keep 11 foreign']);
   });
 });
 
