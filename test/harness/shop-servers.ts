@@ -58,7 +58,7 @@ export const shopServers: readonly ShopServer[] = [
 
 /** Opens a shop with these queries; it is closed when the test ends. */
 export async function openTables(
-  { url }: ShopTables,
+  { url }: Pick<ShopTables, 'url'>,
   queries: Readonly<Record<string, string>>,
   timeZone?: string,
   signal?: AbortSignal,

@@ -137,7 +137,7 @@ test.for(await readPresets())(title, async ({ name, database: dialect }, { skip 
     }
     for (const [code, byProduct] of Object.entries(suggested)) {
       const url = database?.url ?? world.shopUrl;
-      const shop = await openTables({ url, run }, await suggestedQueries(presetFolder(name)), zone ?? 'UTC');
+      const shop = await openTables({ url }, await suggestedQueries(presetFolder(name)), zone ?? 'UTC');
       const [read] = await shop.orders([code]);
       const dates = (read?.lines ?? []).map(({ product_code: product, delivered_at: at }) => [
         product,

@@ -27,32 +27,23 @@ describe.each(shopServers)('$name', (server) => {
     return database;
   }
 
-  /**
-   * Cancels the next statement that sleeps, or ends its connection, once it runs; `nothing` waits for it. A statement
-   * of Postgres may be seen for a moment after it was cancelled: it ends before this returns.
-   */
+  const rowsOf = (database: ShopTables, sql: string) => database.run(sql) as Promise<{ id: string; begun?: string }[]>;
+  const statementsAsleep = isPostgres
+    ? `select pid as id, query_start::text as begun from pg_stat_activity
+       where datname = current_database() and wait_event = 'PgSleep'`
+    : `select id as id from information_schema.processlist
+       where db = database() and info like '%sleep(300)%' and id <> connection_id()`;
+  const ends = isPostgres
+    ? { statement: 'select pg_cancel_backend', connection: 'select pg_terminate_backend' }
+    : { statement: 'kill query ', connection: 'kill ' };
+
+  /** Cancels the next statement that sleeps, or ends its connection, once it runs; `nothing` waits for it. */
   async function interrupt(database: ShopTables, what: 'statement' | 'connection' | 'nothing'): Promise<void> {
-    await until(async () => {
-      if (isPostgres) {
-        const [one] = (await database.run(
-          `select pid, query_start::text as began from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`,
-        )) as { pid: number; began: string }[];
-        if (one === undefined || what === 'nothing') return one !== undefined;
-        await database.run(`select ${what === 'statement' ? 'pg_cancel_backend' : 'pg_terminate_backend'}(${one.pid})`);
-        await until(async () => {
-          const same = `select from pg_stat_activity where pid = ${one.pid} and query_start = '${one.began}' and state = 'active'`;
-          return ((await database.run(same)) as unknown[]).length === 0;
-        });
-        return true;
-      }
-      const rows = (await database.run(
-        `select id from information_schema.processlist where db = database() and info like '%sleep(300)%' and id <> connection_id()`,
-      )) as { id?: string; ID?: string }[];
-      const id = rows[0]?.id ?? rows[0]?.ID;
-      if (id === undefined) return false;
-      if (what !== 'nothing') await database.run(what === 'statement' ? `kill query ${id}` : `kill ${id}`);
-      return true;
-    });
+    const { id, begun } = await until(async () => (await rowsOf(database, statementsAsleep))[0]);
+    if (what !== 'nothing') await database.run(`${ends[what]}(${id})`);
+    // A statement of Postgres may be seen for a moment after it was cancelled.
+    const same = `${statementsAsleep} and pid = ${id} and query_start = '${begun}'`;
+    if (isPostgres && what !== 'nothing') await until(async () => (await rowsOf(database, same)).length === 0);
   }
 
   /** Ends all connections of the shop's readers. */
@@ -61,16 +52,12 @@ describe.each(shopServers)('$name', (server) => {
       ? `select pg_terminate_backend(pid) from pg_stat_activity
          where datname = current_database() and application_name = 'review-sync'`
       : 'select id as id from information_schema.processlist where db = database() and id <> connection_id()';
-    const rows = (await database.run(all)) as { id?: string }[];
+    const rows = await rowsOf(database, all);
     // Some may have ended by themselves.
-    for (const { id } of rows) if (id !== undefined) await database.run(`kill ${id}`).catch(() => {});
+    if (!isPostgres) for (const { id } of rows) await database.run(`kill ${id}`).catch(() => {});
   }
 
-  const failureOf = (work: Promise<unknown>) =>
-    work.then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+  const failureOf = (work: Promise<unknown>) => work.catch((error: unknown) => error);
 
   test('an order whose lines take too long is a fault that names the file', async () => {
     const database = await tables();
@@ -83,11 +70,27 @@ describe.each(shopServers)('$name', (server) => {
     for (let statements = 3; statements > 0; statements -= 1) await interrupt(database, 'statement');
     const read = await reading;
     const fault = 'order_lines.sql: one statement took longer than 30 s, or than a limit of the database → ';
-    expect(read.map((one) => [one.order.code, one.lines.length, one.fault])).toEqual([
-      ['B', 1, undefined],
-      ['A', 0, expect.stringContaining(fault)],
-      ['C', 1, undefined],
-    ]);
+    const shown = read.map(({ order, lines, fault = '' }) => `${order.code} ${lines.length} ${fault}`);
+    expect(shown).toEqual(['B 1 ', expect.stringContaining(`A 0 ${fault}`), 'C 1 ']);
+  });
+
+  test('a search that takes too long is an error; a measured one has no time', async () => {
+    const database = await tables();
+    await database.run(`insert into o values ('B', null, null, 1)`);
+    const slow = { ...queries, orders: `${queries.orders} where code = 'A' or ${sleeping}` };
+    const searching = failureOf((await openTables(database, slow, 'UTC')).keylessOrders());
+    await interrupt(database, 'statement');
+    expect(await searching).toMatchObject({
+      message: 'orders.sql: one statement took longer than 30 s, or than a limit of the database',
+      hint: expect.stringContaining('ORDER_BATCH_SIZE'),
+    });
+    const slowLines = { ...queries, order_lines: `${queries.order_lines} where ${sleeping}` };
+    const measuring = (await openTables(database, slowLines, 'UTC')).queryCosts();
+    await interrupt(database, 'statement');
+    const costs = await measuring;
+    const purpose = 'find the lines of 1 order';
+    expect(costs).toContainEqual({ file: 'order_lines', purpose, scans: [] });
+    expect(costs.filter(({ seconds }) => seconds !== undefined)).toHaveLength(4);
   });
 
   test('a reading that is stopped ends at once, and nothing more is read', async () => {
@@ -135,7 +138,7 @@ describe.each(shopServers)('$name', (server) => {
     const url = new URL(database.url);
     url.username = 'nobody';
     url.password = 'geheim';
-    const shop = await openTables({ ...database, url: url.href }, queries, 'UTC');
+    const shop = await openTables({ url: url.href }, queries, 'UTC');
     const error = await failureOf(shop.orders(['A']));
     expect(error).toMatchObject({ code: 'shop', message: expect.stringMatching(/cannot be reached/) });
     expect(JSON.stringify(error) + String(error) + String((error as Error).cause)).not.toContain('geheim');
@@ -153,7 +156,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
         @@lock_wait_timeout as mileage from o`,
       order_lines: queries.order_lines,
     };
-    const first = await openTables({ url: database.url, run: database.query }, shop, 'UTC');
+    const first = await openTables(database, shop, 'UTC');
     const limit = kind === 'mariadb' ? '30.000000' : '30000';
     expect(await first.orders(['A'])).toMatchObject([{ order: { user_name: limit, store_name: '1', mileage: '5' } }]);
     // A search with a shorter limit leaves none behind.
@@ -170,7 +173,7 @@ describe.each(mysqlKinds)('%s', (kind) => {
     const url = new URL(database.url);
     url.username = database.name;
     url.password = '';
-    const reader = await openTables({ url: url.href, run: database.query }, shop, 'UTC');
+    const reader = await openTables({ url: url.href }, shop, 'UTC');
     expect(await reader.orders(['A'])).toMatchObject([{ order: { user_name: '7.000000' } }]);
   });
 
@@ -199,22 +202,14 @@ describe.each(mysqlKinds)('%s', (kind) => {
     await database.query(`create table o (code varchar(9), at timestamp(6) null, key (at));
       set time_zone = '+00:00';
       insert into o values ('A', '2025-11-02 05:30:00.000004'), ('B', '2025-11-02 06:30:00'), ('C', '2025-11-02 07:30:00')`);
-    const shop = await openTables(
-      { url: database.url, run: database.query },
-      {
-        orders: 'select code, at as created_at, at as updated_at, 1 as total_price from o',
-        order_lines: `select code as order_code, '1' as line_code, 7 as product_id, 1 as price, at as delivered_at from o`,
-        changed_orders: 'select code, at as changed_at from o where at >= :since',
-      },
-    );
-    const keys = [
-      { at: '2025-11-02T05:30:00.000004Z', code: 'A' },
-      { at: '2025-11-02T06:30:00.000000Z', code: 'B' },
-      { at: '2025-11-02T07:30:00.000000Z', code: 'C' },
-    ];
-    expect((await shop.orders(['B'])).map(({ order, lines }) => [order.created_at, lines[0]?.delivered_at])).toEqual([
-      [keys[1]?.at, keys[1]?.at],
-    ]);
+    const shop = await openTables(database, {
+      orders: 'select code, at as created_at, at as updated_at, 1 as total_price from o',
+      order_lines: `select code as order_code, '1' as line_code, 7 as product_id, 1 as price, at as delivered_at from o`,
+      changed_orders: 'select code, at as changed_at from o where at >= :since',
+    });
+    const [a, b, c] = ['05:30:00.000004Z', '06:30:00.000000Z', '07:30:00.000000Z'].map((time) => `2025-11-02T${time}`);
+    const keys = Object.entries({ A: a, B: b, C: c }).map(([code, at = '']) => ({ at, code }));
+    expect(await shop.orders(['B'])).toMatchObject([{ order: { created_at: b }, lines: [{ delivered_at: b }] }]);
     for (const [n, after] of keys.entries()) {
       const since = await shop.orderCodes({ axis: 'updated', after: { ...after, code: '' }, size: 9 });
       expect(since.keys).toEqual(keys.slice(n));
@@ -226,18 +221,13 @@ describe.each(mysqlKinds)('%s', (kind) => {
   });
 });
 
-test.each([1205, 1412, 1927])(
-  'error %i of a lock, an altered table or a killed connection may pass by itself',
-  (errno) => {
-    const error = Object.assign(new Error('failed'), { errno, sqlState: 'HY000', sqlMessage: 'failed' });
-    expect(isTransient(withoutStatement(error))).toBe(true);
-  },
-);
+const failed = (errno: number) =>
+  Object.assign(new Error('failed'), { errno, sqlState: 'HY000', sqlMessage: 'failed' });
 
-test.each([
-  ['MySQL by its limit', 3024],
-  ['MariaDB by its limit', 1969],
-  ['somebody', 1317],
-])('a statement that was cancelled by %s (error %i) took too long', (_, errno) => {
-  expect(mysqlWords.isTimeout(Object.assign(new Error('cancelled'), { errno }))).toBe(true);
+test.each([1205, 1412, 1927])('error %i: a lock, an altered table, a killed connection, passes by itself', (errno) => {
+  expect(isTransient(withoutStatement(failed(errno)))).toBe(true);
+});
+
+test.each([3024, 1969, 1317])('error %i: a limit of MySQL, of MariaDB, or somebody cancelled it: too long', (errno) => {
+  expect(mysqlWords.isTimeout(failed(errno))).toBe(true);
 });

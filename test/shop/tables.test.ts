@@ -16,13 +16,9 @@ describe.each(shopServers)('$name', ({ name, create }) => {
     onTestFinished(() => shop.close());
     const { dialect, tables } = await shop.tables();
     expect(dialect).toBe(isPostgres ? 'postgres' : 'mysql');
-    expect(
-      tables.toSorted((a, b) => a.name.localeCompare(b.name) || (a.schema ?? '').localeCompare(b.schema ?? '')),
-    ).toEqual([
-      { name: 'hidden', columns: ['d'], schema: isPostgres ? 'other' : undefined },
-      { name: 'plain', columns: expect.arrayContaining(['a', 'B']), schema: undefined },
-      ...(isPostgres ? [{ name: 'plain', columns: ['c'], schema: 'other' }] : []),
-    ]);
+    const shown = tables.map(({ schema = '', name, columns }) => `${schema} ${name}: ${columns.toSorted()}`);
+    const expected = isPostgres ? [' plain: B,a', 'other hidden: d', 'other plain: c'] : [' hidden: d', ' plain: B,a'];
+    expect(shown.toSorted()).toEqual(expected);
     expect(await shop.value('select 7 as n union all select 8 order by n')).toBe('7');
     expect(await shop.value("select 'Asia/Seoul' as zone from plain where 1 = 0")).toBeUndefined();
   });

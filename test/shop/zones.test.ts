@@ -26,7 +26,7 @@ test.each([
     type,
     `values ('A', '2026-07-01 10:00:00-04'), ('B', '2026-07-01 10:20:00.000004-04'), ('C', '2026-07-01 10:30:00-04')`,
   );
-  const shop = await openTables({ url, run: async () => {} }, queriesOf(date), 'Asia/Seoul');
+  const shop = await openTables({ url }, queriesOf(date), 'Asia/Seoul');
   const [b] = await shop.orders(['B']);
   const at = `2026-07-01T${hour}:20:00.000004Z`;
   expect(b).toMatchObject({ order: { created_at: at, updated_at: at }, lines: [{ delivered_at: at }] });
@@ -35,10 +35,8 @@ test.each([
 });
 
 test('another zone is another query if that selects a date without zone', async () => {
-  const [local, dated] = [
-    await tables('timestamp', `values ('A', now())`),
-    await tables('timestamptz', `values ('A', now())`),
-  ];
+  const values = `values ('A', now())`;
+  const [local, dated] = [await tables('timestamp', values), await tables('timestamptz', values)];
   const hashes = async (database: ShopTables, orders: string) => {
     const shops = ['Asia/Seoul', 'UTC'].map((zone) => openTables(database, { ...queriesOf(), orders }, zone));
     return Promise.all((await Promise.all(shops)).map((shop) => shop.orderQueriesHash()));
@@ -54,18 +52,12 @@ test('another zone is another query if that selects a date without zone', async 
 
 test('a query file runs with a byte order mark, Windows line ends and semicolons', async () => {
   const database = await tables('timestamptz', `values ('A', now())`);
-  const windows = (orders: string) => openTables(database, { ...queriesOf(), orders });
-  const shop = await windows(
-    '\uFEFF-- the orders\r\nselect code, at as created_at,\r\n  at as updated_at, 1::numeric as total_price\r\nfrom o;;\r\n-- as people end; their queries\r\n',
-  );
-  expect(await shop.orders(['A'])).toHaveLength(1);
-  const broken = await windows('\uFEFFselect code,\r\n  at as created_at\r\nfrom nowhere;\r\n');
-  await expect(broken.checkQueries()).rejects.toThrow(
-    /orders\.sql cannot be run \(line 3\): relation "nowhere" does not exist/,
-  );
-  const changed_orders =
-    'select code, at as changed_at from o where at >= :since\nunion all\nselect code, at from gone';
-  await expect((await openTables(database, { ...queriesOf(), changed_orders })).checkQueries()).rejects.toThrow(
-    /changed_orders\.sql cannot be run \(line 3\)/,
-  );
+  const open = (queries: object) => openTables(database, { ...queriesOf(), ...queries });
+  const orders = `\uFEFF-- the orders\r\n${queriesOf().orders.replace(' from', '\r\nfrom')};;\r\n-- as people; end\r\n`;
+  expect(await (await open({ orders })).orders(['A'])).toHaveLength(1);
+  const broken = await open({ orders: '\uFEFFselect code,\r\n  at as created_at\r\nfrom nowhere;\r\n' });
+  const line3 = 'orders.sql cannot be run (line 3): relation "nowhere" does not exist';
+  await expect(broken.checkQueries()).rejects.toThrow(line3);
+  const changed_orders = 'select code, at as changed_at from o where at >= :since\nunion all\nselect 1 from nowhere';
+  await expect((await open({ changed_orders })).checkQueries()).rejects.toThrow(`changed_${line3}`);
 });
