@@ -1,6 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type SessionStore, UnavailableError, UnknownOutcomeError } from '../../src/review-api/index.ts';
-import { until } from '../harness/cli.ts';
 import {
   client,
   failureOf,
@@ -121,24 +120,6 @@ test('waiting ends when the signal aborts; a write in flight is of unknown outco
   expect(await failureOf(write)).toBeInstanceOf(UnknownOutcomeError);
 });
 
-test('closing lets a request in flight finish and starts no other', async () => {
-  const [arrival, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const service = await tinyService(async (seen) => {
-    arrival.resolve();
-    await answer.promise;
-    return orderOf(seen);
-  });
-  const api = client(service.url, { concurrency: 1 });
-  const both = Promise.allSettled([api.orders.get(1), api.orders.get(2)]);
-  await arrival.promise;
-  const closed = api.close();
-  answer.resolve();
-  const closing = { reason: { message: expect.stringContaining('closed') } };
-  expect(await both).toMatchObject([{ value: { id: 1 } }, closing]);
-  await closed;
-  expect(service.calls()).toHaveLength(1);
-});
-
 test('a call that may spend 200 ms on failures gives up by then', async () => {
   const service = await tinyService(() => ({ status: 500, body: { message: 'always' } }));
   const api = client(service.url, { retry: { baseDelayMs: 50, maxDelayMs: 100 } });
@@ -211,20 +192,6 @@ test.each<[overview: Reply, isHeld: boolean]>([
     }
   },
 );
-
-test('an overview that hangs keeps no other request waiting', async () => {
-  let showOverview = () => {};
-  const service = await tinyService((seen) => {
-    if (seen.path.endsWith('/1')) return wait(503, 3600);
-    if (seen.path.endsWith('/2')) showOverview();
-    return seen.path.endsWith('overview') ? new Promise((show) => (showOverview = () => show('lost'))) : orderOf(seen);
-  });
-  const api = client(service.url, { timeoutMs: 600_000 });
-  const failing = failureOf(api.orders.get(1));
-  await until(async () => service.calls().length === 2);
-  expect(await api.orders.get(2)).toMatchObject({ id: 2 });
-  expect(await failing).toMatchObject({ status: 503, attempts: 1 });
-});
 
 test('a first 429 holds all, even if the overview is shown: writes may count apart', async () => {
   const service = await tinyService(({ path }) => (path.endsWith('overview') ? json({}) : busy(3600)));
