@@ -22,17 +22,10 @@ const layers: readonly (readonly string[])[] = [
 /** The same inside of src/orders; files of the folder itself are at the bottom. */
 const ordersLayers = [['compare'], ['select', 'push', 'catalog'], ['plan']];
 
+const inSrc = (folder: string) => `src/${folder}`;
 /** Never runs in production: each of these may import what is named, and only the command line may import them. */
 const sandbox: Readonly<Record<string, readonly string[]>> = {
-  'src/sandbox/demo': [
-    'src/app',
-    'src/warehouse',
-    'src/queue',
-    'src/review-api',
-    'src/base',
-    'src/sandbox',
-    'examples',
-  ],
+  'src/sandbox/demo': [...['app', 'warehouse', 'queue', 'review-api', 'base', 'sandbox'].map(inSrc), 'examples'],
   'src/sandbox/embedded-postgres': ['src/base'],
   'src/sandbox/local-mysql': ['src/sandbox/embedded-postgres'],
   'src/sandbox/sample-shop': ['src/base'],
@@ -67,12 +60,9 @@ async function sources(...patterns: string[]): Promise<Source[]> {
     files.map(async (file) => {
       const text = await readFile(join(root, file), 'utf8');
       const named = [...text.matchAll(/(?:from|import\()\s*'([^']+)'/g)].map((match) => match[1] ?? '');
-      const [ours, others] = [
-        named.filter((name) => name.startsWith('.')),
-        named.filter((name) => !name.startsWith('.')),
-      ];
+      const ours = named.filter((name) => name.startsWith('.'));
       const imports = ours.map((name) => relative(root, join(root, dirname(file), name)));
-      return { file, text, imports, packages: others.filter((name) => !name.startsWith('node:')) };
+      return { file, text, imports, packages: named.filter((name) => !/^(\.|node:)/.test(name)) };
     }),
   );
 }

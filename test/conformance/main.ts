@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { chapters, countsOf, documentOf, linesOf, type Result, reasonOf, runChapters, summaryOf } from './run.ts';
+import { chapters, countsOf, linesOf, type Result, reasonOf, runChapters, summaryOf } from './run.ts';
 import { cleanUp, openSession } from './session.ts';
 
 const usage = `npm run conformance -- <url> --yes [options]
@@ -10,7 +10,6 @@ Compares a service with the spec, statement by statement.
   --client-secret <s>   default: REVIEW_API_CLIENT_SECRET, which the list of processes does not show
   --yes                 writes to the service; without it nothing is sent
   --section <name>      only this one, repeatable: ${chapters.map(({ name }) => name).join(', ')}
-  --json                one JSON document on standard output
   --product-code <code> the product to review; default: a code of this run's own, which the service may keep
   --image-url <url>     an image that the service can load
   --wait <seconds>      for what the service does later; default 30
@@ -23,7 +22,6 @@ class UsageError extends Error {}
 /** @throws UsageError, or that of `parseArgs`, that names what is wrong. */
 function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv) {
   const text = (usual = '') => ({ type: 'string', default: usual }) as const;
-  const flag = { type: 'boolean', default: false } as const;
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -34,11 +32,10 @@ function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv) {
       'image-url': text('https://images.example.com/conformance.png'),
       wait: text('30'),
       section: { type: 'string', multiple: true, default: [] as string[] },
-      yes: flag,
-      json: flag,
+      yes: { type: 'boolean', default: false },
     },
   });
-  const { yes, json, wait, section: sections, 'client-id': clientId, 'client-secret': clientSecret } = values;
+  const { yes, wait, section: sections, 'client-id': clientId, 'client-secret': clientSecret } = values;
   const [url, ...rest] = positionals;
   if (url === undefined || rest.length > 0) throw new UsageError('expected one address of a service');
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) throw new UsageError(`${url} is no http address`);
@@ -47,7 +44,7 @@ function readOptions(args: readonly string[], environment: NodeJS.ProcessEnv) {
   if (unknown !== undefined) throw new UsageError(`there is no section ${unknown}`);
   if (!/^\d{1,15}$/.test(wait)) throw new UsageError(`--wait is ${JSON.stringify(wait)}, expected a number`);
   const more = { productCode: values['product-code'] || undefined, imageUrl: values['image-url'] };
-  return { url, clientId, clientSecret, sections, yes, json, waitSeconds: Number(wait), ...more };
+  return { url, clientId, clientSecret, sections, yes, waitSeconds: Number(wait), ...more };
 }
 
 const status = { conforms: 0, differs: 1, notRun: 2, interrupted: 130 } as const;
@@ -93,7 +90,7 @@ async function compare(options: ReturnType<typeof readOptions>, output: Output, 
   let left: string[] = [];
   try {
     await runChapters(session, chosen, (result) => {
-      if (!options.json) output.log(linesOf(result, results.at(-1)).join('\n'));
+      output.log(linesOf(result, results.at(-1)).join('\n'));
       results.push(result);
     });
   } finally {
@@ -102,7 +99,7 @@ async function compare(options: ReturnType<typeof readOptions>, output: Output, 
     if (cleaned.removed > 0) output.error(`Removed ${cleaned.removed} records that this run had made.`);
     for (const line of left) output.error(`could not be removed: ${line}`);
   }
-  output.log(options.json ? documentOf(session, results, left) : `\n${summaryOf(results)}`);
+  output.log(`\n${summaryOf(results)}`);
   if (signal?.aborted) return status.interrupted;
   return countsOf(results).differs > 0 || left.length > 0 ? status.differs : status.conforms;
 }

@@ -104,11 +104,3 @@ export function summaryOf(results: readonly Result[]): string {
     `${counts.holds} hold, ${counts.differs} differ, ${counts['cannot tell']} cannot be told`,
   ].join('\n');
 }
-
-/** The document of `--json`. */
-export const documentOf = (
-  { settings, prefix }: Session,
-  results: readonly Result[],
-  left: readonly string[],
-): string =>
-  JSON.stringify({ url: settings.url, prefix, counts: countsOf(results), statements: results, left }, undefined, 2);
