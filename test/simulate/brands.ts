@@ -1,5 +1,5 @@
 import type { SimulatedDatabase } from './database.ts';
-import { createScheduler, type Process, stepsADay } from './scheduler.ts';
+import { createScheduler, stepsADay } from './scheduler.ts';
 import { type Nature, simulateWorld, startOf, type WorldEnd } from './world.ts';
 
 export const brandNames = ['nord', 'ost', 'west'];
@@ -42,24 +42,11 @@ export async function simulateBrands(
 ): Promise<WorldEnd> {
   await database.reset();
   const scheduler = createScheduler(seed, startOf(seed), stepsADay * brandNames.length * Math.max(1, days));
-  const workers: Process[] = [];
-  const losses: (() => void)[] = [];
   let arrived = 0;
   const unlucky = brandNames[seed % brandNames.length] as string;
   let backup: Promise<Backup> | undefined;
   const among = {
     scheduler,
-    worker(hasApp: (name: string) => boolean): Process {
-      const open = workers.find(({ name, isDead }) => !isDead && !hasApp(name));
-      if (open) return open;
-      const name = `worker${workers.length + 1}`;
-      workers.push({ name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs: 0 });
-      return workers.at(-1) as Process;
-    },
-    onKill: (lost: () => void) => void losses.push(lost),
-    killed(own: () => void): void {
-      for (const lost of losses) if (lost !== own) lost();
-    },
     async meet(what: string): Promise<void> {
       arrived += 1;
       const all = Math.ceil(arrived / brandNames.length) * brandNames.length;

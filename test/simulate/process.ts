@@ -8,7 +8,7 @@ import { openReviewApi } from '../../src/review-api/index.ts';
 import { openLists } from '../../src/reviews/review-deps.ts';
 import type { Shop } from '../../src/shop/index.ts';
 import { openFieldShapes } from '../../src/warehouse/field-shapes.ts';
-import { openPool, openWarehouse, type WarehousePool } from '../../src/warehouse/index.ts';
+import { openWarehouse } from '../../src/warehouse/index.ts';
 import { openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { type Process, within } from './scheduler.ts';
 
@@ -32,9 +32,6 @@ export type Opened = {
 const silent = openLog('silent');
 
 export const originOf = (brand: string | undefined) => `https://${brand === undefined ? '' : `${brand}.`}service.test`;
-
-/** The connections of a process to the warehouse, which its brands share. */
-const pools = new WeakMap<Process, WarehousePool>();
 
 /**
  * A process with an App of its own, as `openApp` makes it. Only what is outside of it is replaced: the shop is in
@@ -64,10 +61,7 @@ export async function openProcess(
     const config = readConfig(environment, brand);
     const abort = new AbortController();
     const { baseUrl, clientId, clientSecret, concurrency } = config.api;
-    const shared =
-      brand === undefined ? undefined : (pools.get(process) ?? openPool({ url: warehouseUrl, connections: 40 }));
-    if (shared) pools.set(process, shared);
-    const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18, brand, shared });
+    const warehouse = await openWarehouse({ url: warehouseUrl, connections: 18, brand });
     const fieldShapes = openFieldShapes(warehouse, 60_000);
     // A lease must outlast a request. Waiting for a lease that a frozen process has costs two statements a second.
     const api = openReviewApi({

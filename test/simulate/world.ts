@@ -107,16 +107,10 @@ const lasting =
   `orders reviews cursed otherSettings deletes feed contactMaxAgeDays emptyValues money deadService brokenQuery
   healthy pageSize link failingReview shortTokens batchSize growOld massRemovals`.split(/\s+/);
 
-/** What a brand shares with the others of its world: time, the server, and the workers, which have an App of each. */
+/** What a brand shares with the others of its world: time and the server. */
 export type Among = {
   brand: string;
   scheduler: Scheduler;
-  /** A worker that has no App of this brand yet, or a new one. */
-  worker(hasApp: (name: string) => boolean): Process;
-  /** Called by each brand with what it does when a worker is killed by what happens in another one. */
-  onKill(lost: () => void): void;
-  /** @param own what the caller does by itself. */
-  killed(own: () => void): void;
   /** Waits until all brands have come so far. */
   meet(what: string): Promise<void>;
   /**
@@ -192,7 +186,7 @@ export async function simulateWorld(
   let obstacle = { code: '', method: '', untilMs: 0, status: 500 };
   /** Processes that open, or carry out a command that is no run. */
   const busy = new Set<Process>();
-  let [isStormy, isOver, outageUntilMs, names] = [false, true, 0, 0];
+  let [isStormy, outageUntilMs, names] = [false, 0, 0];
 
   const pass = (ms: number): Promise<void> =>
     scheduler.done(new Promise<void>((resolve) => void at(ms, resolve)), 'time passes', ms + hourMs);
@@ -200,20 +194,14 @@ export async function simulateWorld(
   async function open(kind: string, ofProcess: Settings = settings): Promise<Opened> {
     names += 1;
     const clockErrorMs = nature.clockErrors && random.chance(0.5) ? random.integer(-50, 50) * minuteMs : 0;
-    const own = kind === 'settles' ? kind : `${kind}${names}`;
-    const process: Process =
-      kind === 'worker' && among
-        ? among.worker((one) => processes.has(one) || [...busy].some((other) => other.name === one))
-        : { name: own, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
-    const { name } = process;
+    const name = kind === 'settles' ? kind : `${kind}${names}`;
+    const process: Process = { name, scheduler, isDead: false, frozenUntilMs: 0, clockErrorMs };
     const ahead = clockErrorMs === 0 ? '' : `, its clock ${clockErrorMs / minuteMs} minutes ahead`;
     tell(`starts${ahead}`, process);
     busy.add(process);
     const from = { settings: ofProcess, shop: shop.shop, queues: queue.queues, warehouseUrl, brand };
     const opened = await openProcess(process, from).catch((error: unknown) => {
-      // The worker goes on with the other brands, and opens this one again later.
-      if (among && kind === 'worker') at(10_000, () => start(startWorker()));
-      else process.isDead = true;
+      process.isDead = true;
       busy.delete(process);
       throw error;
     });
@@ -227,14 +215,7 @@ export async function simulateWorld(
     process.isDead = true;
     await database.kill(process);
     queue.lookAgain();
-    among?.killed(lost);
   };
-  /** An accident in another brand has killed a worker. */
-  const lost = () => {
-    queue.lookAgain();
-    if (!isOver) at(random.integer(1, 40) * 1000, () => start(startWorker()));
-  };
-  among?.onKill(lost);
 
   // --- The way to the service.
 
@@ -649,7 +630,7 @@ export async function simulateWorld(
     });
     accidents = random.integer(1, 4);
     const moment = () => random.next() * lengthMs;
-    [isStormy, isOver] = [true, false];
+    isStormy = true;
     if (nature.deadService) outageUntilMs = Number.POSITIVE_INFINITY;
     const faultOf = (text: string, process: Process): StatementFault => {
       if (isStormy && /^\s*(--|insert|update|commit)/i.test(text)) disturb(process, undefined, 0.25);
@@ -717,7 +698,6 @@ export async function simulateWorld(
       what: 'all runs have ended',
     });
     await among?.meet('all runs of all brands have ended');
-    isOver = true;
     for (const one of processes.values()) {
       queue.leave(one);
       if (!one.process.isDead) await scheduler.alone(() => kill(one, 'ends'));
