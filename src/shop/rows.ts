@@ -205,7 +205,6 @@ export type QueryName = keyof typeof contract;
 
 export type Order = RowOf<typeof orders>;
 export type OrderLine = RowOf<typeof lines>;
-export type Category = RowOf<typeof categories>;
 export type UserGrade = RowOf<typeof grades>;
 
 /** Returns the function that checks a row against these columns. */
