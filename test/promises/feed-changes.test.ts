@@ -1,24 +1,20 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { line, order, sampleShopQueries, orderTest as test, writeQueries } from '../harness/order-world.ts';
-import { openWorld } from '../harness/world.ts';
+import { line, order, orderTest as test, writeQueries } from '../harness/order-world.ts';
 
-test('a feed without :since, or no feed and no updated_at, ends the command', async () => {
-  const SHOP_SQL_DIR = await sampleShopQueries({
-    changed_orders: () => 'select order_no as code, modified_at as changed_at from shop.orders -- >= :since',
-  });
-  await using world = await openWorld({ shop: 'sample', environment: { SHOP_SQL_DIR } });
+test('a feed without :since, or no feed and no updated_at, ends the command', async ({ world }) => {
+  const { SHOP_SQL_DIR = '' } = world.environment;
   const { shop } = await world.openApp();
-  const sync = async (sentence: RegExp) =>
-    expect(await world.cli('sync orders')).toMatchObject({ status: 2, stderr: expect.stringMatching(sentence) });
-  await sync(/does not use its parameter :since/);
-  const feed = 'select order_no as code, modified_at as changed_at from shop.orders where modified_at >= :since';
-  await writeFile(join(SHOP_SQL_DIR, 'changed_orders.sql'), feed);
+  const orders = 'select code, created_at, total_price from o';
+  await writeQueries(SHOP_SQL_DIR, { orders, changed_orders: 'select code, updated_at as changed_at from o' });
+  await world.ends(2, 'sync orders', 'does not use its parameter :since');
+  const feed = 'select code, updated_at as changed_at from o where updated_at >= :since';
+  await writeQueries(SHOP_SQL_DIR, { changed_orders: feed });
   expect(await shop.hasFeed()).toBe(true);
   await rm(join(SHOP_SQL_DIR, 'changed_orders.sql'));
-  const missing = /column updated_at \(timestamptz\) is missing; select it, or write changed_orders\.sql/;
-  await sync(missing);
+  const missing = 'column updated_at (timestamptz) is missing; select it, or write changed_orders.sql';
+  await world.ends(2, 'sync orders', missing);
   // A process that has read the queries before says the same.
   await expect(shop.hasFeed()).rejects.toThrow(missing);
 });
