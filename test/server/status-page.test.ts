@@ -19,15 +19,14 @@ async function openTroubled(): Promise<Serving> {
   const { world } = serving;
   await world.seedReviews(hourlyReviews(60, 24));
   await world.run('backfill-reviews');
-  await world.warehouse(
-    `delete from sync.export_windows where start_at = (select max(start_at) from sync.export_windows)`,
-  );
-  await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload) values
+  await world.warehouse(`
+    delete from sync.export_windows where start_at = (select max(start_at) from sync.export_windows);
+    insert into sync.dead_letters (kind, key, reason, payload) values
     ('order', 'A-1', 'the service refused it: 422 <script>alert(1)</script>', '{"user_email": "kim@example.com"}'),
-    ('review', '5', 'no score', '{"user_name": "Kim"}')`);
-  await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
-    values ('created', '2026-01-02 03:04:05+00', '2026-01-02 03:04:06+00', 'failed', 'it fails')`);
-  await world.warehouse(`insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
+    ('review', '5', 'no score', '{"user_name": "Kim"}');
+    insert into sync.open_gaps (axis, start_at, end_at, kind, reason)
+    values ('created', '2026-01-02 03:04:05+00', '2026-01-02 03:04:06+00', 'failed', 'it fails');
+    insert into sync.runs (id, job, started_by, started_at, finished_at, outcome, counts)
     select 'orders-' || n, 'sync-orders', 'command', at, at, 'done', jsonb_build_object('orders_pushed', n)
     from (select n, now() - interval '1 minute' - (n - 1) * interval '1 day' as at from generate_series(1, 15) n where n <> 4) as ended`);
   return serving;
@@ -39,19 +38,15 @@ beforeAll(async () => {
 });
 afterAll(() => serving[Symbol.asyncDispose]());
 
-test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is named, and hides no queue', async () => {
+test('without STATUS_TOKEN there is no page; an unread warehouse is named and hides no queue', async () => {
   await using closing = await openServe(environment);
   await closing.world.warehouse('alter table sync.dead_letters rename to elsewhere');
   const answer = await fetch(closing.url, { headers: asUser(token) });
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '15']);
   expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
-  const page = await answer.text();
-  for (const words of [
-    'The warehouse cannot be read: relation &#34;sync.dead_letters&#34; does not exist',
-    'review-sync doctor',
-    '<script>',
-  ])
-    expect(page).toContain(words);
+  const unread =
+    /The warehouse cannot be read: relation &#34;sync\.dead_letters&#34; does not exist.*review-sync doctor/s;
+  expect(await answer.text()).toMatch(unread);
   const board = (headers: object) => fetch(`${closing.url}/queues/api/queues`, { headers: { ...headers } });
   expect([(await board({})).status, (await board(asUser(token))).status]).toEqual([401, 200]);
 
@@ -59,8 +54,7 @@ test('without STATUS_TOKEN there is no page; a warehouse that cannot be read is 
   const url = await addressOf(closed);
   expect((await fetch(url)).status).toBe(404);
   expect((await fetch(`${url}/webhooks/`, { method: 'POST' })).status).toBe(404);
-  expect(closed.saidSoFar()).toContain('STATUS_TOKEN is not set: there is no status page');
-  expect(closed.saidSoFar()).toContain('WEBHOOK_SECRET is not set: no webhook is accepted');
+  expect(closed.saidSoFar()).toMatch(/STATUS_TOKEN is not set.*WEBHOOK_SECRET is not set: no webhook is accepted/s);
 });
 
 test('the page shows all of the status, and escapes every text', async () => {
@@ -69,29 +63,23 @@ test('the page shows all of the status, and escapes every text', async () => {
   const answer = await fetch(serving.url, { headers: asUser(token) });
   const page = await answer.text();
   const all = (pattern: RegExp) => [...page.matchAll(pattern)].map(([, found]) => found);
-  expect(all(/<h2 id="([\w-]+)">/g)).toEqual(
-    'flows progress daily dead-letters coverage runs queue schedules'.split(' '),
-  );
+  const parts = ['flows', 'progress', 'daily', 'dead-letters', 'coverage', 'runs', 'queue', 'schedules'];
+  expect(all(/<h2 id="([\w-]+)">/g)).toEqual(parts);
   // At most five runs are looked at.
   expect(all(/<li>(<strong>)backfill-orders<\/strong>/g)).toHaveLength(5);
   expect(page).toMatch(/For 1 min( \d+ s)?; the queue does not say how far it is\./);
-  expect(page).toMatch(/<td>backfill-orders<\/td>.*<span class="outcome running">running/);
-  expect(page).toMatch(
-    /<td>backfill-reviews<\/td>.*<span class="outcome done">done<\/span>.*<span class="text">\d+ spans, /,
-  );
-  expect(page).toMatch(/<td>review<\/td><td>1<\/td><td><span class="text">no score<\/span>/);
   expect(page).not.toMatch(/<form|<button|<input/);
   for (const words of [
+    /<td>backfill-orders<\/td>.*<span class="outcome running">running/,
+    /<td>backfill-reviews<\/td>.*<span class="outcome done">done<\/span>.*<span class="text">\d+ spans, /,
+    '<td>review</td><td>1</td><td><span class="text">no score</span>',
     'not read completely',
     '<title>review-sync: 10 issues</title>',
     'What to do: review-sync backfill reviews --gaps',
-    'backfill-reviews',
     '116 orders pushed by sync orders in 14 days, at most 15 in one. Grey: 1 day without a run of sync orders.',
-    'no score',
     '&#60;script&#62;',
-  ]) {
-    expect(page).toContain(words);
-  }
+  ])
+    expect(page).toMatch(words);
 });
 
 describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
@@ -103,12 +91,7 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
 
   async function open(width: number): Promise<Page> {
     const httpCredentials = { username: 'anybody', password: token };
-    const context = await browser.newContext({
-      viewport: { width, height: 900 },
-      colorScheme: 'dark',
-      httpCredentials,
-    });
-    const page = await context.newPage();
+    const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: 'dark', httpCredentials });
     await page.goto(serving.url);
     return page;
   }
@@ -133,7 +116,6 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       expect(ofTable).not.toEqual([]);
       expect(Math.max(...ofTable)).toBeLessThanOrEqual(390);
     }
-    await page.context().close();
   });
 
   test('on a dark phone nothing is wider than the window, and axe objects to nothing', async () => {
@@ -143,6 +125,5 @@ describe.skipIf(chromiumPath === undefined)('in Chromium', () => {
       `document.querySelectorAll('td.day').forEach((cell, n) => { cell.className = 'day s' + (n % 5) + (n % 2 ? ' hole' : ''); })`,
     );
     expect(await faultsOf(page)).toEqual([]);
-    await page.context().close();
   });
 });
