@@ -45,31 +45,21 @@ test('what failed is tried again less and less often, at last once a day', () =>
     isDueAgain(attempts, failedAt, new Date(failedAt.getTime() + minutes * 60_000));
   for (const [at, minutes] of [10, 40, 160, 640, 1440, 1440].entries())
     expect([minutes, isDue(at + 1, minutes - 1), isDue(at + 1, minutes)]).toEqual([minutes, false, true]);
-  expect([isDue(20, 1439), isDue(20, 1440)]).toEqual([false, true]);
 });
 
 describe('planWindows', () => {
   const spansOf = (windows: readonly Window[]) => windows.map((one) => one.span);
 
   test('windows are short enough, and each wanted second is in one, or covered', () => {
-    fc.assert(
-      fc.property(
-        span,
-        fc.array(span, { maxLength: 6 }),
-        fc.constantFrom(1, 3),
-        share,
-        (wanted, covered, lists, part) => {
-          const windows = spansOf(planWindows('created', wanted, covered, lists));
-          expect(windows.every((one) => one.end - one.start <= lists * listLimits.seconds)).toBe(true);
-          for (const at of [
-            wanted.start,
-            wanted.start + Math.floor((wanted.end - wanted.start) * part),
-            wanted.end - 1,
-          ])
-            expect(windows.filter((one) => holds([one], at))).toHaveLength(holds(covered, at) ? 0 : 1);
-        },
-      ),
-    );
+    const spans = fc.array(span, { maxLength: 6 });
+    const isPlanned = fc.property(span, spans, fc.constantFrom(1, 3), share, (wanted, covered, lists, part) => {
+      const windows = spansOf(planWindows('created', wanted, covered, lists));
+      expect(windows.every((one) => one.end - one.start <= lists * listLimits.seconds)).toBe(true);
+      const { start, end } = wanted;
+      for (const at of [start, start + Math.floor((end - start) * part), end - 1])
+        expect(windows.filter((one) => holds([one], at))).toHaveLength(holds(covered, at) ? 0 : 1);
+    });
+    fc.assert(isPlanned);
   });
 
   test('windows are as many as a process reads at a time, and then three lists each', () => {
@@ -98,10 +88,7 @@ test('a product code that comes as a number is the code of its product', () => {
     '[{"product_id": 3, "product_code": 7}, {"product_id": 4, "product_code": 9007199254740993}]',
   );
   const { products } = checkPage(items, { start: 0, end: 1 }, Buffer.from('[]'));
-  expect(products).toEqual([
-    { product_id: 3, product_code: '7' },
-    { product_id: 4, product_code: '' },
-  ]);
+  expect(products.map((one) => one.product_code)).toEqual(['7', '']);
 });
 
 test('a page without the records beside its span refuses only faults of the others', () => {
@@ -116,13 +103,10 @@ test('a page without the records beside its span refuses only faults of the othe
     rawBody: Buffer.from('[{"id":1},{"id":2},{"id":3},{"id":4}]'),
     check: { count: 4, fields: null, lacking: [], faults, products: [] },
   };
-  const { rawBody, check, ids, seconds } = pageWithin(page, [{ start: 10, end: 20 }]);
-  expect({ body: rawBody.toString(), ids, seconds }).toEqual({
-    body: '[{"id":2},{"id":3}]',
-    ids: ['2', '3'],
-    seconds: [10, 19],
-  });
-  expect(check).toMatchObject({ count: 2, faults: [{ index: 1, reason: 'record 2' }] });
+  const within = pageWithin(page, [{ start: 10, end: 20 }]);
+  expect(within.rawBody.toString()).toBe('[{"id":2},{"id":3}]');
+  const check = { count: 2, faults: [{ index: 1, reason: 'record 2' }] };
+  expect(within).toMatchObject({ ids: ['2', '3'], seconds: [10, 19], check });
 });
 
 describe('spans', () => {
@@ -160,10 +144,8 @@ describe('spans', () => {
     expect(['America/New_York', 'Asia/Seoul'].map((zone) => shortestEnd(inside, zone) - inside)).toEqual([5401, 1]);
     // Clocks went back in Goose Bay at 00:01, by an hour: 03:01 in UTC. The offset of 03:00 is not that of 03:01.
     const at = (time: string) => Date.parse(`2000-10-29T${time}Z`) / 1000;
-    expect(['03:00:00', '02:01:30'].map((time) => of(at(time), 'America/Goose_Bay')[0])).toEqual([
-      '2000-10-28 23:00:00',
-      '2000-10-28 22:31:30',
-    ]);
+    const starts = ['03:00:00', '02:01:30'].map((time) => of(at(time), 'America/Goose_Bay')[0]);
+    expect(starts).toEqual(['2000-10-28 23:00:00', '2000-10-28 22:31:30']);
     // 02:00 to 03:00 of 2026-03-08 does not happen in New York.
     const skipped = Date.parse('2026-03-08T07:00:00Z') / 1000;
     expect(of(skipped - 1).slice(0, 2)).toEqual(['2026-03-08 01:59:59', '2026-03-08 03:00:00']);
@@ -177,8 +159,8 @@ describe('spans', () => {
   });
 
   test('spans that only meet have nothing in common', () => {
-    const common = [9, 10, 11].map((start) => intersection({ start: 0, end: 10 }, { start, end: 20 }));
-    expect(common).toEqual([{ start: 9, end: 10 }, undefined, undefined]);
+    const common = [9, 10].map((start) => intersection({ start: 0, end: 10 }, { start, end: 20 }));
+    expect(common).toEqual([{ start: 9, end: 10 }, undefined]);
     const before = [5, 6, 12].map((second) => partBefore({ start: 5, end: 10 }, second));
     expect(before).toEqual([[], [{ start: 5, end: 6 }], [{ start: 5, end: 10 }]]);
   });
@@ -251,7 +233,7 @@ test.each(['are empty', 'fail'])('the newest review is found where lists that en
     const isAhead = Date.parse(`${end_datetime}Z`) > now.getTime();
     if (isAhead && how === 'fail') throw new UnavailableError({ ...request, status: 500 });
     const items = isAhead ? [] : [{ id: 1, created_at: '2026-11-20T00:00:00Z' }];
-    return { items, rawBody: Buffer.from(JSON.stringify(items)), lastPage: 1, requestedAt: now };
+    return { ...emptyPage, items, rawBody: Buffer.from(JSON.stringify(items)) };
   };
   const span = { start: Date.parse('2026-11-01') / 1000, end: Date.parse('2026-12-01') / 1000 };
   const deps = { ...usual, reviews: { page }, plausible: plausibleDates(2000, 'UTC', now), now: () => now };
@@ -279,11 +261,9 @@ test.each([
 });
 
 test('gaps of one kind that meet are one; an error names a reason of each kind', () => {
-  const gap = (start: number, end: number, kind: 'refused' | 'failed', reason: string) => ({
-    span: { start, end },
-    kind,
-    reason,
-  });
+  const gap = (start: number, end: number, kind: 'refused' | 'failed', reason: string) => {
+    return { span: { start, end }, kind, reason };
+  };
   const three = [gap(20, 30, 'refused', 'b'), gap(0, 20, 'refused', 'a'), gap(30, 40, 'failed', 'c')];
   const text = (start: number, end: number, reason: string) =>
     `The reviews created from ${isoOf(start)} to ${isoOf(end)} cannot be read: ${reason}`;
@@ -303,13 +283,8 @@ test('a span counts as read from its first request on, up to a minute before tha
   };
   const deps = { ...usual, reviews: { page } };
   const end = await readSpan(deps, 'created', { span }, async () => {});
-  expect(end).toMatchObject({
-    kind: 'proven',
-    reviews: 0,
-    requests: 2,
-    startedAt: new Date(10_000),
-    readUntil: 10 - 60,
-  });
+  const startedAt = new Date(10_000);
+  expect(end).toMatchObject({ kind: 'proven', reviews: 0, requests: 2, startedAt, readUntil: 10 - 60 });
 });
 
 const inService = { service: { id: 1 }, deadLetters: [] };
@@ -346,9 +321,8 @@ test('a day ends where the next one begins, also without midnight, or with two',
     ['Atlantic/Azores', '2026-10-24', '2026-10-25', '2026-10-26'],
   ] as const;
   for (const [zone, before, odd, after] of days) {
-    const starts = [odd, after].map((day) => startOfDay(day, zone));
-    expect([zone, spanOfDays({ to: before }, zone).end]).toEqual([zone, starts[0]]);
-    expect([zone, spanOfDays({ to: odd }, zone).end]).toEqual([zone, starts[1]]);
+    const ends = [before, odd].map((to) => spanOfDays({ to }, zone).end);
+    expect([zone, ...ends]).toEqual([zone, startOfDay(odd, zone), startOfDay(after, zone)]);
   }
 });
 
@@ -364,19 +338,14 @@ test.each([
   [30, 1, true, 32],
   [undefined, 1, true, 2],
   [undefined, 0, false, 2],
-])(
-  'a window whose first page names last page %s and has %i reviews may be more: %s',
-  async (lastPage, count, atLeast, requests) => {
-    const record = (_: unknown, n: number) => ({ id: n + 1, created_at: isoOf(50), updated_at: isoOf(50) });
-    const items = Array.from({ length: count }, record);
-    const rawBody = Buffer.from(JSON.stringify(items));
-    const page = async () => ({ items, rawBody, lastPage, requestedAt: new Date() });
-    const span = { start: 0, end: 100 };
-    const deps = { ...usual, reviews: { page } };
-    const window = { axis: 'created', span } as const;
-    expect(await estimateRequests(deps, [window, window])).toEqual({ atLeast, requests: 2 * requests });
-    const refused = new RefusedError({ ...request, status: 422 });
-    const refusing = { ...deps, reviews: { page: () => Promise.reject(refused) } };
-    expect(await estimateRequests(refusing, [window])).toEqual({ atLeast: true, requests: 2 });
-  },
-);
+])('a window whose page 1 names last page %s and has %i reviews may be more: %s', async (...given) => {
+  const [lastPage, count, atLeast, requests] = given;
+  const items = Array(count).fill({ id: 1, created_at: isoOf(50), updated_at: isoOf(50) });
+  const page = async () => ({ ...emptyPage, items, rawBody: Buffer.from(JSON.stringify(items)), lastPage });
+  const window = { axis: 'created', span: { start: 0, end: 100 } } as const;
+  const reading = { ...usual, reviews: { page } };
+  expect(await estimateRequests(reading, [window, window])).toEqual({ atLeast, requests: 2 * requests });
+  const refused = new RefusedError({ ...request, status: 422 });
+  const refusing = { ...usual, reviews: { page: () => Promise.reject(refused) } };
+  expect(await estimateRequests(refusing, [window])).toEqual({ atLeast: true, requests: 2 });
+});

@@ -56,7 +56,7 @@ function answering(
 }
 /** The service with changed requests. */
 const asking = (service: Service, change: (params: Params, page: number) => [Params, number]): Service => ({
-  page: async (params, page) => service.page(...change(params, page)),
+  page: async (params, page, options) => service.page(...change(params, page), options),
 });
 /** The service, which answers some requests with the error. */
 const failing = (service: Service, error: Error, fails: (params: Params) => unknown): Service =>
@@ -65,6 +65,9 @@ const failing = (service: Service, error: Error, fails: (params: Params) => unkn
     return [params, page];
   });
 const none = { items: [] };
+const pageOf = (items: unknown[], lastPage: number | undefined): Answer => {
+  return { items, lastPage, rawBody: Buffer.from(JSON.stringify(items)), requestedAt: new Date('2030-01-01') };
+};
 
 const failure = { method: 'GET', path: '/v1/reviews', status: 500, attempts: 14 };
 /** A proxy that waits too long for an answer, or a process that dies of the request, may end it without any. */
@@ -84,14 +87,17 @@ type Reading = {
   plausible?: ReadDeps['plausible'];
 };
 
-async function idsRead(service: Service, { now = new Date('2026-12-01'), axis = 'created', ...how }: Reading = {}) {
+function depsOf(reviews: Service, { now = new Date('2026-12-01'), ...how }: Omit<Reading, 'axis'> = {}): ReadDeps {
+  return { ...usual, reviews, timeZone: mood.zone, lists: freshLists(), ...how, now: () => now };
+}
+
+async function idsRead(service: Service, { axis = 'created', ...how }: Reading = {}) {
   const ids = new Set<number>();
   let requests = 0;
   const reviews = asking(service, (...request) => {
     requests += 1;
     return request;
   });
-  const deps = { ...usual, reviews, timeZone: mood.zone, lists: freshLists(), ...how, now: () => now };
   const sink = {
     async land(page: { ids: readonly string[] }) {
       for (const id of page.ids) ids.add(Number(id));
@@ -99,14 +105,15 @@ async function idsRead(service: Service, { now = new Date('2026-12-01'), axis = 
     enter: async () => undefined,
     doubt: async () => undefined,
   };
-  const gaps = await readSpans(deps, axis, [span], sink);
+  const gaps = await readSpans(depsOf(reviews, how), axis, [span], sink);
   return { ids: [...ids].sort((a, b) => a - b), reasons: gaps.map((gap) => gap.reason), gaps, requests };
 }
 
 const idsOf = (reviews: readonly ModelReview[]) => reviews.map((review) => review.id).sort((a, b) => a - b);
 const noon = at('2026-10-28T12:00:00Z');
-/** So many reviews of one day. */
+/** So many reviews of one day, or of the whole span. */
 const ofDay = (count: number) => spread(count, noon, 86_400);
+const ofSpanEvenly = (count: number) => spread(count, span.start * 1000, span.end - span.start);
 /** The instant of a date of a request in UTC. */
 const utc = (text = '') => at(`${text.replace(' ', 'T')}Z`);
 const utcZone = { timeZone: 'UTC' };
@@ -169,8 +176,8 @@ const cutting =
     async page({ limit = 100, ...params }, page) {
       if (limit < 1 || limit > 100) throw new Error(`no request may have a limit of ${limit}`);
       const pages = Array.from({ length: 30 }, (_, at) => service.page(params as Params, at + 1));
-      const items = (await Promise.all(pages)).flatMap((one) => one.items).slice((page - 1) * size, page * size);
-      return { items, rawBody: Buffer.from(JSON.stringify(items)), lastPage, requestedAt: new Date('2030-01-01') };
+      const items = (await Promise.all(pages)).flatMap((one) => one.items);
+      return pageOf(items.slice((page - 1) * size, page * size), lastPage);
     },
   });
 const wholeAgain: Change = (service, reviews, how) =>
@@ -208,6 +215,12 @@ const datedFarAway: Change = (service, reviews) =>
   answering(service, ({ items }) => ({
     items: items.map((item) => (item.id === reviews[42]?.id ? { ...item, created_at: '2011-01-01T00:00:00Z' } : item)),
   }));
+
+const endingEarly: Change = (service, ...rest) =>
+  answering(ascending(naming((last) => Math.max(1, last - 1))(service, ...rest), ...rest), (_, { page }) => {
+    if (page === 13) throw new UnavailableError(failure);
+    return {};
+  });
 
 const lengthOf = ({ start_datetime, end_datetime }: Params) => at(end_datetime ?? '') - at(start_datetime ?? '');
 /** It shows other dates instead of a period of more days. */
@@ -312,6 +325,7 @@ test.each<OddService>([
   ['shows the newest days of a long period', newestDays, real, ofSpan, 40],
   ['shows the first days of a long period', firstDays, real, ofSpan, 40],
   ['shows an empty list, and refuses its other end', emptyOnce, real, [ofDay(50)], 100],
+  ['is always ascending, and fails behind the page named last', endingEarly, real, [ofSpanEvenly(1250)], 300],
   ['shows a review twice in two readings', twiceInTwoReadings, absent, [ofDay(150)], 100],
   ['dates a review far from its span', datedFarAway, real, [ofDay(500)], 20],
   ['shows two pages at most, others refused', twoPages('refused'), ofTwenty, ofTwoPages, 1300],
@@ -366,31 +380,13 @@ test.each([
   expect((await idsRead(service)).gaps).toMatchObject([{ kind }]);
 });
 
-test('page 29 is not taken for one behind the end if hidden reviews make it shorter than page 1', async () => {
-  const reviews = spread(3300, span.start * 1000, span.end - span.start);
+test('page 29 is not taken for one behind the end if hidden reviews make it shorter', async () => {
+  const reviews = ofSpanEvenly(3300);
   // A look at the days behind page 1 finds only the first review there, which is hidden, too.
   const hidden = reviews.filter((_, index) => index % 9 === 4 || index === 100 || index === 2850);
-  const { page } = hiding(listed(reviews, { lastPage: 'real' }), hidden);
-  // The service reverses each page instead of the list.
-  const service: Service = {
-    async page({ date_order_desc: desc, ...params }, number) {
-      const shown = await page(params, number);
-      const items = desc ? shown.items.toReversed() : shown.items;
-      return { ...shown, items, rawBody: Buffer.from(JSON.stringify(items)) };
-    },
-  };
+  const service = turning(hiding(listed(reviews, { lastPage: 'real' }), hidden), reviews, {});
   const shown = reviews.filter((review) => !hidden.includes(review));
   await readsAll(service, shown);
-});
-
-test('a page that fails is no end of a list that ignores descending order and names a last page too small', async () => {
-  const reviews = spread(1250, span.start * 1000, span.end - span.start);
-  const tooSmall = naming((last) => Math.max(1, last - 1))(listed(reviews, { lastPage: 'real' }), reviews, {});
-  const service = answering(ascending(tooSmall, reviews, {}), (_, { page }) => {
-    if (page === 13) throw new UnavailableError(failure);
-    return {};
-  });
-  await readsAll(service, reviews);
 });
 
 test('after years without reviews a list is still found out that shows the first days only', async () => {
@@ -427,7 +423,7 @@ test('a list of other dates, in place of more than 14 days, proves nothing', asy
 });
 
 test.each(['newest', 'oldest', 'first of the list'] as const)(
-  'a service that shows only the %s 300 of any period: all reviews are read',
+  'all reviews are read of a service that shows only the %s 300 of a period',
   async (which) => {
     for (const ordered of [true, false]) {
       const reviews = spread(1000, span.start * 1000, 20 * 86_400);
@@ -439,9 +435,7 @@ test.each(['newest', 'oldest', 'first of the list'] as const)(
           const byDate = which === 'first of the list' ? items : items.toSorted((a, b) => a.id - b.id);
           const kept = which === 'newest' ? byDate.slice(-300) : byDate.slice(0, 300);
           const all = items.filter((item) => kept.includes(item));
-          const [shown, lastPage] = [all.slice((page - 1) * limit, page * limit), Math.ceil(all.length / limit)];
-          const requestedAt = new Date('2030-01-01');
-          return { items: shown, rawBody: Buffer.from(JSON.stringify(shown)), lastPage, requestedAt };
+          return pageOf(all.slice((page - 1) * limit, page * limit), Math.ceil(all.length / limit));
         },
       };
       await readsAll(capped, reviews, 150, {}, { lists: openLists(pLimit(8)) });
@@ -509,10 +503,9 @@ test.each(['real', 'capped', 'absent'] as const)(
 
 test('a crowded second of a service that ignores score and product costs few requests', async () => {
   const crowd = spread(3500, noon, 1).map((review, index) => ({ ...review, productId: 1 + (index % 300) }));
+  const whole = { score: undefined, product_id: undefined };
   for (const lastPage of ['real', 'absent', 'fixed'] as const) {
-    const service = listed(crowd, { lastPage });
-    const ignoring = asking(service, (params, page) => [{ ...params, score: undefined, product_id: undefined }, page]);
-    const read = await idsRead(ignoring);
+    const read = await idsRead(asking(listed(crowd, { lastPage }), (params, page) => [{ ...params, ...whole }, page]));
     expect(read).toMatchObject({ gaps: [{ kind: 'too-many' }] });
     expect([lastPage, read.requests]).toEqual([lastPage, Math.min(read.requests, 1500)]);
   }
@@ -694,16 +687,13 @@ test.each([
     giveUpAfterMs.add(options?.giveUpAfterMs);
     return service.page(params, number);
   };
-  const deps = { ...usual, ...utcZone, reviews: { page }, lists: freshLists(), now: () => new Date('2026-12-01') };
-  const nothing = async () => undefined;
-  await readSpans(deps, 'created', [span], { land: nothing, enter: nothing, doubt: nothing });
+  await idsRead({ page }, utcZone);
   expect([...giveUpAfterMs]).toEqual(expected);
 });
 
 test('the newest date of lists that never respond is asked for once', async () => {
   const page = vi.fn(failing(empty, new UnavailableError(noResponse), passesMinute).page);
-  const deps = { ...usual, reviews: { page }, timeZone: 'UTC', lists: freshLists(), now: () => clock };
-  expect(await newestOf(deps, 'updated', span)).toBe(undefined);
+  expect(await newestOf(depsOf({ page }, { ...utcZone, now: clock }), 'updated', span)).toBe(undefined);
   // Another list shows that the service is not down.
   expect(page).toHaveBeenCalledTimes(2);
 });
@@ -732,8 +722,7 @@ test('ten reviews of one second are read, though no second can be cut', async ()
 });
 
 test('a span is proven when its last page has landed, too', async () => {
-  const reviews = listed(ofDay(250));
-  const deps = { ...usual, reviews, timeZone: mood.zone, lists: freshLists(), now: () => new Date('2026-12-01') };
+  const deps = depsOf(listed(ofDay(250)));
   let landing = 0;
   const land = async () => {
     landing += 1;
