@@ -85,13 +85,9 @@ export function listModel(
       const cut = all.slice((at - 1) * step, (at - 1) * step + size);
       if (cut.some((review) => review.id === mood.poison?.id)) refuse(mood.poison?.status);
       const shown = cut.filter((review) => !mood.hides || !isHidden(review));
-      const items = shown.map((review) => ({
-        id: review.id,
-        created_at: isoOf(review.createdMs),
-        updated_at: isoOf(review.updatedMs),
-        score: review.score,
-        product_id: review.productId,
-      }));
+      const items = shown.map(({ id, score, productId, createdMs, updatedMs }) => {
+        return { id, created_at: isoOf(createdMs), updated_at: isoOf(updatedMs), score, product_id: productId };
+      });
       const lastPage = {
         real: last,
         capped: Math.min(last, limits.pages),
@@ -102,12 +98,7 @@ export function listModel(
         'for the limit': Math.max(1, Math.ceil(all.length / limit)),
         cached: Math.max(1, Math.floor(last / 2)),
       }[mood.lastPage];
-      return {
-        rawBody: Buffer.from(JSON.stringify(items)),
-        items,
-        lastPage,
-        requestedAt: new Date('2030-01-01T00:00:00Z'),
-      };
+      return { rawBody: Buffer.from(JSON.stringify(items)), items, lastPage, requestedAt: new Date('2030-01-01') };
     },
   };
 }
