@@ -9,7 +9,7 @@ import type { AnyRunJob } from '../../src/runs/define-run.ts';
 import { type Following, runToEnd } from '../../src/runs/run-to-end.ts';
 import { startDueRun, startRun } from '../../src/runs/start-run.ts';
 import { startWorker } from '../../src/runs/start-worker.ts';
-import { beginRun, findRun, finishRun } from '../../src/warehouse/runs/runs.ts';
+import { beginRun, findRun, finishRun, openRuns } from '../../src/warehouse/runs/runs.ts';
 import { until } from '../harness/cli.ts';
 import { openTestDueTaker } from '../harness/queues.ts';
 import { worldTest as test } from '../harness/world.ts';
@@ -210,4 +210,25 @@ test('of several brands, a run waits for a seat, a regular one for any, and give
     expect(await findRun(app.warehouse.db, id)).toMatchObject({ outcome: 'done' });
   }
   await due.close();
+});
+
+test('a command that gets no response to its beginning leaves no open run', async ({ world }) => {
+  const app = await world.openApp();
+  const { db } = app.warehouse;
+  const isBegun = async () => (await world.warehouse('select from sync.runs')).length > 0;
+  for (const isBack of [true, false]) {
+    await world.warehouse('delete from sync.runs');
+    let lost = 0;
+    const losing = db.withPlugin({
+      transformQuery: ({ node }) => node,
+      async transformResult({ result }) {
+        if (!(await isBegun()) || (isBack && lost > 0)) return result;
+        lost += 1;
+        throw new Error(`connection ${lost} is lost`);
+      },
+    });
+    const start = startRun({ ...app, warehouse: { ...app.warehouse, db: losing } }, { job: syncOrders });
+    await expect(start).rejects.toThrow(isBack ? /^connection 1 is lost/ : /may have begun.* runs end sync-orders-/);
+    expect(await openRuns(db)).toEqual([]);
+  }
 });

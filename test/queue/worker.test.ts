@@ -373,3 +373,32 @@ test('a job of a dead worker is taken over in the given time, the sixth time too
   expect(await runEnded(queues, id)).toMatchObject({ state: 'ended' });
   expect(seconds).toEqual([25, 25]);
 });
+
+test('a worker that lost its run while it planned leaves the plan of the other one', async () => {
+  const { url, queues } = await openTestQueues();
+  const lost = Promise.withResolvers<void>();
+  const Worker = new Proxy(queues.classes.Worker, {
+    construct: (worker, given) => Reflect.construct(worker, given).once('lockRenewalFailed', lost.resolve),
+  });
+  const runs = await testRuns({ ...queues, classes: { ...queues.classes, Worker } });
+  let plans = 0;
+  const inBatches = jobOf(batches);
+  const stolen: typeof inBatches = {
+    ...inBatches,
+    async next(_app, { id }, batch) {
+      if (batch > 0) return undefined;
+      plans += 1;
+      if (plans > 1) return { state: 1, steps: ['plan of the other worker'] };
+      // As if this process had been frozen until another one took the run over.
+      await query(url, `update bullmq.job set lock_token = 'another' where id = '${id}'`);
+      await lost.promise;
+      return { state: 1, steps: ['plan of the frozen worker'] };
+    },
+  };
+  const id = await runs.start(stolen);
+  const said: string[] = [];
+  await runs.worker(stolen, { takeOverSeconds: 2, onRetry: (reason) => said.push(reason) });
+  await until(async () => (await queues.progress(id)).state === 'ended');
+  expect(said.join()).not.toContain('the queue cannot be used');
+  expect(stolen.seen.steps.toSorted()).toEqual(['0a', '0b', '0c', 'plan of the other worker']);
+});

@@ -1,5 +1,6 @@
 import { beforeEach, expect, vi } from 'vitest';
-import { dueOrders } from '../../src/warehouse/orders/due-orders.ts';
+import { dueOrders, settleGone } from '../../src/warehouse/orders/due-orders.ts';
+import { setAbsent } from '../../src/warehouse/orders/known-orders.ts';
 import { makeDue, orderLinks } from '../../src/warehouse/orders/order-links.ts';
 import { LeaseLostError, type OrderStore, openOrderStore } from '../../src/warehouse/orders/order-store.ts';
 import { until } from '../harness/cli.ts';
@@ -161,4 +162,23 @@ test('the lease is renewed as long as its push lasts, after each tenth of it', a
   // A renewal writes nothing else.
   expect(await ask('select line_code as code from sync.sub_order_links')).toEqual([{ code: '1' }]);
   expect(await ask('select from sync.touches')).toEqual([]);
+});
+
+test('leases, records and orders made due never wait for each other in a circle', async () => {
+  const other = openOrderStore(warehouse, { leaseMs: 60_000 });
+  const codes = Array.from({ length: 150 }, (_, n) => `O${n}`);
+  const turned = codes.toReversed();
+  for (let round = 0; round < 6; round += 1) {
+    const leased = await Promise.all(codes.map((code) => store.lease(wanted(code))));
+    const ours = leased.filter((one) => 'token' in one);
+    expect(ours).toHaveLength(codes.length);
+    await Promise.all([
+      ...ours.map((one) => store.record(one, emptyPush)),
+      ...[1, 2, 3].map(() => makeDue(warehouse.db, turned)),
+      ...turned.map((code) => other.lease(wanted(code))),
+      setAbsent(warehouse.db, turned, round % 2 === 0),
+      settleGone(warehouse.db, turned.slice(50)),
+    ]);
+    await ask('update sync.order_links set lease_owner = null, lease_expires_at = null');
+  }
 });

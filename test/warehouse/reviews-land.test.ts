@@ -458,3 +458,9 @@ test('verify names a column that changed; one that no review shows stays, or may
     }
   }
 });
+
+test('pages that share their bad records land at once, in whatever order', async () => {
+  const bad = Array.from({ length: 60 }, (_, index) => review(index + 1, { score: 9 }));
+  await Promise.all([bad, bad.toReversed(), bad, bad.toReversed()].map(land));
+  expect(await openLetters()).toHaveLength(60);
+});
