@@ -17,12 +17,13 @@ import { syncOrders } from '../jobs/sync-orders.ts';
 import { syncReviews } from '../jobs/sync-reviews.ts';
 import { openApp } from '../src/app/app.ts';
 import { openLog } from '../src/base/log.ts';
-import { startServing } from '../src/cli/serve-brands.ts';
+import { servedAlone } from '../src/cli/serve-brands.ts';
 import { runToEnd } from '../src/runs/run-to-end.ts';
 import { startRun } from '../src/runs/start-run.ts';
 import { startWorker } from '../src/runs/start-worker.ts';
 import { sampleShop } from '../src/sandbox/demo/sources.ts';
 import { setStage } from '../src/sandbox/demo/stage.ts';
+import { startServer } from '../src/server/index.ts';
 import { openMeasuredApp } from '../src/server/measured-app.ts';
 import { startBrowser } from '../test/harness/servers.ts';
 
@@ -67,7 +68,9 @@ for (;;) {
   if (ended * 3 >= planned) break;
   await delay(200);
 }
-const url = await startServing({ app, metrics, reports }, opened);
+const server = await startServer(servedAlone({ app, metrics, reports }), config.port, { isPublic: true });
+opened.defer(() => server.close());
+const { url } = server;
 const browser = await startBrowser();
 opened.defer(() => browser.close());
 for (const [name, width, height, colorScheme] of [

@@ -7,7 +7,6 @@ import { describeWithHint } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { openOutage } from '../base/outage.ts';
 import { repeat, withTimeout } from '../base/timeout.ts';
-import { startServer } from '../server/index.ts';
 import { type MeasuredApp, openMeasuredApp, type Served, sayLockWaits } from '../server/measured-app.ts';
 import type { Context } from './command.ts';
 
@@ -17,15 +16,8 @@ export function startBackground({ app, reports }: MeasuredApp, pollMs?: number):
   return { close: async () => void (await Promise.all(loops.map((loop) => loop?.close()))) };
 }
 
-/** Serves webhooks, status page and metrics of one App until `opened` closes. @returns the address. */
-export async function startServing(measured: MeasuredApp, opened: AsyncDisposableStack): Promise<string> {
-  const server = await startServer(servedAlone(measured), measured.app.config.port, { isPublic: true });
-  opened.defer(() => server.close());
-  return server.url;
-}
-
 /** Without brands. */
-const servedAlone = (measured: MeasuredApp): Served => ({
+export const servedAlone = (measured: MeasuredApp): Served => ({
   deployment: measured.app.config,
   log: measured.app.log,
   all: () => [measured],

@@ -1,26 +1,14 @@
-import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { Option } from 'commander';
-import { syncCatalog } from '../../../jobs/sync-catalog.ts';
-import { syncOrders } from '../../../jobs/sync-orders.ts';
-import { syncReviews } from '../../../jobs/sync-reviews.ts';
-import type { App } from '../../app/app.ts';
 import { wholeNumber } from '../../app/config.ts';
-import { formatCount } from '../../base/counts.ts';
 import { IncompleteError } from '../../base/errors.ts';
-import type { AnyRunJob, RunReport } from '../../runs/define-run.ts';
-import { askWarehouse, countEnds, type End } from '../../sandbox/demo/ask.ts';
+import { openReviewApi } from '../../review-api/index.ts';
+import { askWarehouse } from '../../sandbox/demo/ask.ts';
 import { olist, type Source, sampleShop } from '../../sandbox/demo/sources.ts';
 import { type Stage, setStage } from '../../sandbox/demo/stage.ts';
-import { openMeasuredApp } from '../../server/measured-app.ts';
 import { optionOf } from '../arguments.ts';
 import type { Context, Define, Report, Traits } from '../command.ts';
-import { startServing } from '../serve-brands.ts';
+import { runProgram } from '../program.ts';
 import { openProgress } from '../ui/progress.ts';
 import { table } from '../ui/table.ts';
-import { drawRun, runAndDraw } from '../with-app.ts';
-import { workFor } from './worker-command.ts';
 
 type Options = { keep?: true; data?: string; orders: number };
 
@@ -30,11 +18,23 @@ export const define: Define = (commander, run) => {
   commander
     .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
     .option('--orders <n>', 'of the made-up shop, with 20 reviews for every 3', optionOf(wholeNumber(1, 999_999)), 3000)
-    .option('--json', 'report as JSON')
-    // The addresses are printed while everything runs, and a document at the end of a command.
-    .addOption(new Option('--keep', 'leave everything running afterwards and print the addresses').conflicts('json'))
+    .option('--keep', 'leave everything running afterwards and print the addresses')
     .action((options: Options) => run((context) => play(context, options)));
 };
+
+/** The commands of the demo, as a user would call them, and what each of them shows. */
+const story = [
+  ['The service’s reviews land in the warehouse.', 'sync reviews'],
+  ['Categories and member grades reach the service.', 'sync catalog'],
+  [
+    'Orders reach the service. Those older than 30 days are sent without e-mail and phone, so that no customer is\n' +
+      'mailed about an old purchase.',
+    'sync orders',
+  ],
+  ['The same again: unchanged orders cost no request.', 'sync orders'],
+  ['Both ends are compared, order by order and review by review.', 'verify orders'],
+  ['', 'verify reviews'],
+] as const;
 
 async function play(context: Context, options: Options): Promise<Report | undefined> {
   const { say } = context.terminal;
@@ -44,54 +44,43 @@ async function play(context: Context, options: Options): Promise<Report | undefi
   await using opened = new AsyncDisposableStack();
   say(`Starting an embedded Postgres with ${source.title}.`);
   const stage = await setStage(opened, source);
-  const measured = await openMeasuredApp(stage.config, await context.log('error'), opened);
-  const { app } = measured;
-
-  await writeReviews(context, app, stage, source);
-  say('\n1. The service’s reviews land in the warehouse (this is `review-sync sync reviews`).');
-  const runs = { reviews: await runOne(context, app, syncReviews, 'reviews', 'windows') };
-  say('\n2. Categories, member grades and orders reach the service (`sync catalog`, `sync orders`). Orders older');
-  say('   than 30 days are sent without e-mail and phone, so that no customer is mailed about an old purchase.');
-  const catalog = await runOne(context, app, syncCatalog, 'catalog', 'parts');
-  const orders = await runOne(context, app, syncOrders, 'orders', 'slices of orders');
-  say('\n3. The same again: unchanged orders cost no request.');
-  const again = await runOne(context, app, syncOrders, 'orders again', 'slices of orders');
-
-  const answers = await askWarehouse(stage.urls.warehouse);
-  const ends = await countEnds(
-    { shop: stage.urls.shop, service: stage.urls.serviceDatabase, warehouse: stage.urls.warehouse },
-    await readFile(join(stage.config.shop.sqlDir, 'orders.sql'), 'utf8'),
-  );
-  const missing = answers.find((answer) => answer.question === 'what is missing')?.rows.length ?? 1;
-  const report: Report = {
-    text: [...answers.map(drawAnswer), drawEnds(ends), afterwards].join('\n\n'),
-    json: { runs: { ...runs, catalog, orders, again }, answers, ends },
-    incomplete: missing > 0 || !areEndsEqual(ends),
-  };
-  if (!options.keep) return report;
-  const page = await startServing(measured, opened);
+  await writeReviews(context, stage, source);
+  for (const [about, command] of story) {
+    if (about) say(`\n${about}`);
+    await runCommand(context, stage, command);
+  }
+  const answers = (await askWarehouse(stage.urls.warehouse)).map(drawAnswer).join('\n\n');
+  if (!options.keep) return { text: `${answers}\n\n${afterwards}`, json: undefined };
+  const page = `http://127.0.0.1:${stage.config.port}`;
   await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhookSecret}`);
-  process.stdout.write(`${[...answers.map(drawAnswer), drawEnds(ends), addresses(stage, page)].join('\n\n')}\n`);
-  await workFor(measured, opened, {});
-  if (!context.signal.aborted) await once(context.signal, 'abort');
+  say(`\n${answers}\n\n${addresses(stage, page)}`);
+  await Promise.all(['worker', 'serve'].map((command) => runCommand(context, stage, command)));
   return undefined;
 }
 
-async function writeReviews(context: Context, app: App, stage: Stage, source: Source): Promise<void> {
-  if (!source.writeReviews) return;
-  context.terminal.say('\n0. Customers write their reviews: pushed into the service through its interface.');
-  const progress = openProgress(context.terminal, 'reviews written', 'reviews');
-  await source.writeReviews(app.api, stage.urls.shop, progress.update);
-  progress.stop();
+/** @throws IncompleteError if the command ends with another status than 0. */
+async function runCommand({ terminal, signal }: Context, { environment }: Stage, command: string): Promise<void> {
+  terminal.say(`$ review-sync ${command}`);
+  const write = (text: string) => terminal.say(text.trimEnd());
+  const status = await runProgram({
+    args: command.split(' '),
+    readEnvironment: () => environment,
+    signal,
+    writeOut: write,
+    writeError: write,
+    isTerminal: false,
+    isOneOutput: true,
+  });
+  if (status !== 0) throw new IncompleteError(`review-sync ${command} ended with status ${status}`);
 }
 
-async function runOne(context: Context, app: App, job: AnyRunJob, label: string, unit: string): Promise<RunReport> {
-  const progress = openProgress(context.terminal, `sync ${label}`, unit);
-  const report = await runAndDraw(context, progress, app, { job }).finally(progress.stop);
-  const drawn = drawRun(`   ${label}`, report);
-  context.terminal.say(drawn.text);
-  if (drawn.incomplete) throw new IncompleteError(`the demo's run of ${label} was not complete: ${report.error}`);
-  return report;
+async function writeReviews({ terminal }: Context, { config, urls }: Stage, source: Source): Promise<void> {
+  if (!source.writeReviews) return;
+  terminal.say('\nCustomers write their reviews: pushed into the service through its interface.');
+  await using api = openReviewApi(config.api);
+  const progress = openProgress(terminal, 'reviews written', 'reviews');
+  await source.writeReviews(api, urls.shop, progress.update);
+  progress.stop();
 }
 
 function drawAnswer({ question, sql, columns, rows }: Awaited<ReturnType<typeof askWarehouse>>[number]): string {
@@ -100,21 +89,6 @@ function drawAnswer({ question, sql, columns, rows }: Awaited<ReturnType<typeof 
 }
 
 const indent = (text: string) => text.replaceAll(/^(?=.)/gm, '    ');
-
-function drawEnds(ends: readonly End[]): string {
-  const rows = ends.map((end) => [end.what, end.where, formatCount(end.count), end.keys.slice(0, 8)]);
-  const result = areEndsEqual(ends) ? 'The same records at both ends.' : 'THE ENDS DIFFER: see the hashes above.';
-  return (
-    `── counted at both ends ${'─'.repeat(56)}\n\n` +
-    `${table(['what', 'where', 'count', 'hash of the keys'], rows)}\n\n${result}`
-  );
-}
-
-function areEndsEqual(ends: readonly End[]): boolean {
-  return [...Map.groupBy(ends, (end) => end.what).values()].every(
-    (same) => new Set(same.map((end) => end.keys)).size === 1,
-  );
-}
 
 const afterwards =
   'Everything ran on this machine, in temporary folders that are deleted now. Keep it running with: ' +

@@ -69,7 +69,7 @@ function openSharedWork({ config: { takeOverSeconds } }: App, log: Logger): Shar
 }
 
 /** Sets the schedules of a brand and carries its runs out until `opened` closes. */
-export async function workFor(
+async function workFor(
   measured: MeasuredApp,
   opened: AsyncDisposableStack,
   among: { shared?: SharedWork | undefined; everyMs?: number | undefined },

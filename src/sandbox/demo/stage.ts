@@ -5,7 +5,7 @@ import { migrateQueue } from '../../queue/connection.ts';
 import { prepareBi } from '../../warehouse/bi/bi-access.ts';
 import { openWarehouse } from '../../warehouse/index.ts';
 import { migrateWarehouse } from '../../warehouse/migrate.ts';
-import { type EmbeddedDatabase, startEmbeddedDatabase } from '../embedded-postgres/index.ts';
+import { type EmbeddedDatabase, freePort, startEmbeddedDatabase } from '../embedded-postgres/index.ts';
 import { type ReferenceService, startReferenceService } from '../reference-service/index.ts';
 
 /** All that is needed to try review-sync: one Postgres with three databases, and a review service. */
@@ -13,6 +13,8 @@ export type Stage = {
   database: EmbeddedDatabase;
   service: ReferenceService;
   config: Config;
+  /** The environment of `config`, in which commands can be run. */
+  environment: Record<string, string>;
   urls: { shop: string; warehouse: string; service: string; serviceDatabase: string };
 };
 
@@ -35,7 +37,7 @@ export async function setStage(opened: AsyncDisposableStack, options: StageOptio
   await options.fill(shop, serviceDatabase);
   const service = await startReferenceService({ databaseUrl: serviceDatabase, timeZone: options.timeZone });
   opened.defer(() => service.close());
-  const config = readConfig({
+  const environment = {
     SHOP_DATABASE_URL: shop,
     SHOP_SQL_DIR: resolve(options.sqlDir),
     SHOP_TIME_ZONE: options.timeZone,
@@ -46,10 +48,12 @@ export async function setStage(opened: AsyncDisposableStack, options: StageOptio
     REVIEW_API_TIME_ZONE: options.timeZone,
     STATUS_TOKEN: randomBytes(16).toString('hex'),
     WEBHOOK_SECRET: randomBytes(16).toString('hex'),
-    PORT: '0',
-  });
+    PORT: String(await freePort()),
+    LOG_LEVEL: 'error',
+  };
+  const config = readConfig(environment);
   await migrate(config);
-  return { database, service, config, urls: { shop, warehouse, service: service.url, serviceDatabase } };
+  return { database, service, config, environment, urls: { shop, warehouse, service: service.url, serviceDatabase } };
 }
 
 async function migrate(config: Config): Promise<void> {
