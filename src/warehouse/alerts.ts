@@ -1,6 +1,5 @@
 import { type Db, listOf, write } from './index.ts';
 
-/** An issue that was posted. */
 export type Alert = { key: string; message: string; postedAt: Date };
 
 /** The alerts without a posted recovery, the oldest first. */

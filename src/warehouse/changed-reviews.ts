@@ -12,7 +12,7 @@ export async function noteChanged(db: Db, reviewIds: readonly number[], productI
   await rowsOf(db, 'note_changed_reviews', reviewIds, productIds);
 }
 
-/** `attempts`: includes the attempt that begins now. */
+/** `attempts`: with the attempt that begins now. */
 export type TakenReview = { id: number; events: number; attempts: number };
 
 /**

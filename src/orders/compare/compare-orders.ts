@@ -23,7 +23,6 @@ import { boundsOf, inSlices, ordersByCreation } from '../select/orders-by-day.ts
 type SeenOrder = ReadOrder & {
   shown?: Shown;
   plan?: OrderPlan;
-  /** Why we do not know what the service has. */
   lookupFault?: string | undefined;
 };
 
@@ -138,7 +137,6 @@ const nothingCompared = () => ({
    * have reviews. A copy may be among them. `codes`: the codes of their orders.
    */
   unmatched: { subOrders: 0, orders: 0, codes: [] as string[] },
-  /** Undefined without `--repair`. */
   repair: undefined as Awaited<ReturnType<typeof repair>> | undefined,
 });
 

@@ -41,7 +41,6 @@ export async function showOrder(deps: OrderDeps, asked: string, rights: PushRigh
     /** Why we do not know whether the service has the order. */
     lookupFault,
     difference,
-    /** What was last pushed: the order and its lines. */
     link,
     lines: lines ?? [],
     deadLetters: await deadLettersOfOrder(deps.db, code),

@@ -22,7 +22,6 @@ export type PushFailure = {
 
 /** What is known of an order from the warehouse and from the requests of this push so far. */
 export type OrderMemory = Readonly<{
-  /** As the warehouse remembers it. Undefined: it has no record. */
   link: OrderLink | undefined;
   lines: readonly LineLink[];
   orderId: number | null;

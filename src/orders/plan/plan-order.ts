@@ -43,7 +43,6 @@ export type OrderRequest =
 /** The requests in sending order. The lines of `memory` are saved before the first request. */
 export type PlannedRequests = { requests: readonly OrderRequest[]; memory: OrderMemory };
 
-/** The differences of one order between shop and service. */
 export type OrderDifference = {
   /** The service's id; undefined: the service does not have the order. */
   orderId: number | undefined;
@@ -235,7 +234,6 @@ export function holdRemovals(memory: OrderMemory, { requests }: PlannedRequests)
   return { ...memory, failedDeletion: { reason, failure: 'transient', held: 1 } };
 }
 
-/** The next step if removals are held back. */
 export const toAllow = 'If that is right, use --allow-removals: review-sync sync orders, or the backfill that found it';
 export const usedUp = 'the removals of 24 hours are used up';
 

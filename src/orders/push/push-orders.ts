@@ -36,7 +36,6 @@ export async function pushOrders(deps: OrderDeps, codes: readonly string[], righ
   return addCounts(counts);
 }
 
-/** The shared state of one slice's orders. */
 type SlicePush = Planning & {
   breaker: ReturnType<typeof openBreaker>;
   /** The order as it is in the shop now; undefined if the shop does not have it. */
@@ -53,7 +52,6 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   const { db, shop } = deps;
   const planning = await beginPlanning(deps, rights);
   const { raws, gone } = await readSlice(deps, codes);
-  // Nothing is left to do for orders that are gone. Their dead letters close.
   if (gone.length > 0) {
     await deps.requireSameShop();
     const what = `${counted(gone.length, 'order')} gone from the shop since they were planned`;

@@ -193,5 +193,4 @@ function linkAfter(link: LineLink, { request, sent }: LineResult): LineLink | un
   }
 }
 
-/** Why a request was not done. */
 const failureOf = ({ reason, failure }: PushFailure): PushFailure => ({ reason, failure });

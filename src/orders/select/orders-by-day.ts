@@ -55,7 +55,6 @@ const codesByCreation = (
 ): Promise<OrderPage> =>
   shop.orderCodes({ axis: isWhole(range) ? 'code' : 'created', after, before: boundsOf(range).to, size });
 
-/** Codes that one statement returns. */
 const codesAtOnce = 5000;
 
 /** The shop's orders created in the range, a slice at a time, as they are when their slice is read. */

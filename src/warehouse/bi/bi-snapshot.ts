@@ -63,7 +63,6 @@ async function openSnapshot(trx: Db) {
      * `yyyy-mm`, with ` BC` before our era, and empty for orders without a date.
      */
     months: new Map(months.map(({ name, version }) => [name, version])),
-    /** The rows, a few at a time. */
     rows: (selection: BiSelection) =>
       readRows(trx, views.get(selection.view)?.columns ?? [], settings.timeZone, selection),
   };

@@ -9,9 +9,7 @@ export type Axis = (typeof axes)[number];
 /**
  * The spans of the axis that were read completely, in ascending order. Adjacent spans are joined.
  *
- * @param by.since only spans with a reading that began at or after this instant; without it, all.
- * @param by.runId only spans of this run.
- * @param by.job only spans of runs of this job.
+ * @param by only spans of this run, of runs of this job, or with a reading that began at or after `since`.
  */
 export async function coveredSpans(
   db: Db,
