@@ -30,3 +30,8 @@ test.each(['explain order', 'preview order', 'forget order', 'forget user U --or
     }
   },
 );
+
+test('demo --keep is refused with --json: it prints addresses, and no document', async () => {
+  const { status, stdout } = await runCli(['demo', '--keep', '--json'], environment);
+  expect([status, JSON.parse(stdout)]).toMatchObject([2, { error: { code: 'usage' } }]);
+});

@@ -1,3 +1,4 @@
+import { Option } from 'commander';
 import { wholeNumber } from '../../app/config.ts';
 import { IncompleteError } from '../../base/errors.ts';
 import { openReviewApi } from '../../review-api/index.ts';
@@ -18,7 +19,9 @@ export const define: Define = (commander, run) => {
   commander
     .option('--data <folder>', 'use the Olist CSV files of the folder instead of a made-up shop (see examples/olist)')
     .option('--orders <n>', 'of the made-up shop, with 20 reviews for every 3', optionOf(wholeNumber(1, 999_999)), 3000)
-    .option('--keep', 'leave everything running afterwards and print the addresses')
+    .option('--json', 'report the answers as JSON')
+    // The addresses are printed while everything runs, and a document at the end of a command.
+    .addOption(new Option('--keep', 'leave everything running afterwards and print the addresses').conflicts('json'))
     .action((options: Options) => run((context) => play(context, options)));
 };
 
@@ -49,11 +52,12 @@ async function play(context: Context, options: Options): Promise<Report | undefi
     if (about) say(`\n${about}`);
     await runCommand(context, stage, command);
   }
-  const answers = (await askWarehouse(stage.urls.warehouse)).map(drawAnswer).join('\n\n');
-  if (!options.keep) return { text: `${answers}\n\n${afterwards}`, json: undefined };
+  const answers = await askWarehouse(stage.urls.warehouse);
+  const text = answers.map(drawAnswer).join('\n\n');
+  if (!options.keep) return { text: `${text}\n\n${afterwards}`, json: { answers } };
   const page = `http://127.0.0.1:${stage.config.port}`;
   await stage.service.addReceiver(`${page}/webhooks/${stage.config.webhookSecret}`);
-  say(`\n${answers}\n\n${addresses(stage, page)}`);
+  say(`\n${text}\n\n${addresses(stage, page)}`);
   await Promise.all(['worker', 'serve'].map((command) => runCommand(context, stage, command)));
   return undefined;
 }
