@@ -9,6 +9,7 @@ import { makeFolder } from '../../src/base/make-folder.ts';
 import { openOutage } from '../../src/base/outage.ts';
 import { spanOfDays } from '../../src/base/time/day-range.ts';
 import { durationText } from '../../src/base/time/duration.ts';
+import { isoOf } from '../../src/base/time/span.ts';
 import { temporaryFolder } from '../harness/folder.ts';
 
 const failure = (facts: object) => Object.assign(new Error('no'), facts);
@@ -48,6 +49,11 @@ test('a range of days goes from midnight to midnight of its zone; no other is ta
     end: second('2026-03-09T04:00:00Z'),
   });
   expect(spanOfDays({}, 'UTC')).toEqual({ start: undefined, end: undefined });
+  const all = spanOfDays({ from: '0001-01-01', to: '9999-12-31' }, 'America/New_York');
+  expect([all.start, all.end].map((at) => isoOf(at ?? 0))).toEqual([
+    '0001-01-03T00:00:00.000Z',
+    '9999-12-29T23:59:59.000Z',
+  ]);
   for (const [range, message, hint] of [
     [{ from: '2026-2-30' }, '--from is "2026-2-30", expected a day such as 2026-01-31', undefined],
     [{ to: 'today' }, '--to is "today", expected a day such as 2026-01-31', undefined],
