@@ -61,22 +61,16 @@ export function inTest(register: () => void): void {
 }
 
 /** A failing test shows what its process said last: a process that hangs has usually said why. */
-const showWhenFailed = (command: string, stderr: () => string) =>
-  inTest(() =>
-    onTestFailed(() => {
-      process.stderr.write(`\nthe last words of review-sync ${command}:\n${stderr().slice(-3000)}\n`);
-    }),
-  );
+const showWhenFailed = (command: string, stderr: () => string) => {
+  const show = () => void process.stderr.write(`\nthe last words of ${command}:\n${stderr().slice(-3000)}\n`);
+  inTest(() => onTestFailed(show));
+};
 
 async function untilSaid(text: string, saidSoFar: () => string, ended: Promise<CliEnd>): Promise<void> {
   let hasEnded = false;
-  void ended.then(() => {
-    hasEnded = true;
-  });
-  const hasSaid = async () => saidSoFar().includes(text) || (hasEnded && 'no');
-  const found = await until(hasSaid).catch(() => 'no');
-  if (found === 'no' && !saidSoFar().includes(text))
-    throw new Error(`did not say ${JSON.stringify(text)}, but:\n${saidSoFar()}`);
+  void ended.then(() => (hasEnded = true));
+  await until(async () => hasEnded || saidSoFar().includes(text)).catch(() => {});
+  if (!saidSoFar().includes(text)) throw new Error(`did not say ${JSON.stringify(text)}, but:\n${saidSoFar()}`);
 }
 
 /** Starts the real command line with plain node. It has only the environment given. */
@@ -88,12 +82,8 @@ export function startCli(args: readonly string[], environment: Record<string, st
   });
   inTest(() => onTestFinished(() => void child.kill('SIGKILL')));
   let [stdout, stderr] = ['', ''];
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    stdout += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text;
-  });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
   showWhenFailed(args.join(' '), () => stderr);
   const ended = once(child, 'close').then(([status, signal]) => ({ status, signal, stdout, stderr }));
   return {
@@ -115,65 +105,42 @@ export async function addressOf(cli: RunningCli): Promise<string> {
 export const runProcess = (...command: Parameters<typeof startCli>): Promise<CliEnd> => startCli(...command).ended;
 
 /**
- * Runs a command to its end in the process of the test: the same arguments, environment, output and exit status,
- * without the half second of processor time that a start of Node costs. If the process itself matters, because it is
- * killed, runs beside another one or reads its own environment, use `startCli` or `runProcess`.
+ * Runs a command to its end in the process of the test, without the half second of processor time that a start of Node
+ * costs. If the process itself matters, as when it is killed, use `startCli` or `runProcess`.
  */
 export const runCli = (args: readonly string[], environment: Record<string, string>): Promise<CliEnd> =>
   begin(args, environment).ended;
 
 /** The same in this working directory, without its .env, which a real process would read. */
-export async function runCliIn(
-  folder: string,
-  args: readonly string[],
-  environment: Record<string, string>,
-): Promise<CliEnd> {
+export async function runCliIn(folder: string, ...command: Parameters<typeof runCli>): Promise<CliEnd> {
   const before = process.cwd();
   process.chdir(folder);
-  try {
-    return await runCli(args, environment);
-  } finally {
-    process.chdir(before);
-  }
+  return runCli(...command).finally(() => process.chdir(before));
 }
 
 /**
  * Starts a command that goes on, `serve` or `worker`, in the process of the test, see `runCli`. SIGTERM and SIGINT end
  * it as they end a process: they abort its signal. It is ended when the test ends.
  */
-export function startHere(
-  args: readonly string[],
-  environment: Record<string, string>,
-  isTerminal = false,
-): RunningCli {
-  const running = begin(args, environment, isTerminal);
-  showWhenFailed(args.join(' '), running.saidSoFar);
-  inTest(() =>
-    onTestFinished(async () => {
-      running.kill('SIGTERM');
-      await running.ended;
-    }),
-  );
+export function startHere(...command: Parameters<typeof begin>): RunningCli {
+  const running = begin(...command);
+  showWhenFailed(command[0].join(' '), running.saidSoFar);
+  const end = async () => {
+    running.kill('SIGTERM');
+    await running.ended;
+  };
+  inTest(() => onTestFinished(end));
   return running;
 }
 
 function begin(args: readonly string[], environment: Record<string, string>, isTerminal = false): RunningCli {
   const stop = new AbortController();
   let [stdout, stderr] = ['', ''];
-  const writeError = (text: string) => {
-    stderr += text;
-  };
-  const ended = runProgram({
-    args,
-    readEnvironment: () => environment,
-    signal: stop.signal,
-    writeOut: (text) => {
-      stdout += text;
-    },
-    writeError,
-    isTerminal,
-    writeLog: writeError,
-  }).then((status): CliEnd => ({ status, signal: null, stdout, stderr }));
+  const writeOut = (text: string) => (stdout += text);
+  const writeError = (text: string) => (stderr += text);
+  const writers = { writeOut, writeError, writeLog: writeError };
+  const program = { args, readEnvironment: () => environment, signal: stop.signal, isTerminal, ...writers };
+  const ended = runProgram(program).then((status): CliEnd => ({ status, signal: null, stdout, stderr }));
   return {
     pid: undefined,
     ended,

@@ -77,22 +77,10 @@ export async function testRuns(queues: Queues) {
       const abort = new AbortController();
       const { log = openLog('silent'), takeOverSeconds = 25, ...others } = more;
       const { warehouseOutage = openOutage(log, 'warehouse'), ...options } = others;
-      const config = { takeOverSeconds };
-      const app = {
-        queues,
-        log,
-        warehouseOutage,
-        abort,
-        config,
-        warehouse: { db },
-        fieldShapes: { begin() {} },
-      };
-      const worker = await startRunWorker(app as unknown as App, {
-        jobs: [job],
-        runsToCarryOut: () => openRuns(db),
-        concurrency: 4,
-        ...options,
-      });
+      const parts = { config: { takeOverSeconds }, warehouse: { db }, fieldShapes: { begin() {} } };
+      const app = { queues, log, warehouseOutage, abort, ...parts } as unknown as App;
+      const usual = { jobs: [job], runsToCarryOut: () => openRuns(db), concurrency: 4 };
+      const worker = await startRunWorker(app, { ...usual, ...options });
       onTestFinished(() => worker.close(0));
       return { ...worker, abort };
     },

@@ -42,9 +42,7 @@ export async function ordersAtService<Order>(atService: Run): Promise<Order[]> {
 }
 
 /** Categories as `name < parent (hidden)` by code, and the names of the member grades. */
-export async function catalogAtService(
-  atService: Run,
-): Promise<{ categories: Record<string, string>; grades: string[] }> {
+export async function catalogAtService(atService: Run) {
   const categories = await atService<{ code: string; text: string }>(`
     select c.code, c.name || coalesce(' < ' || p.code, '') || case c.status when 'hidden' then ' (hidden)' else '' end as text
     from reference_service.categories c left join reference_service.categories p on p.id = c.parent_category_id`);

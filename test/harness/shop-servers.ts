@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { openShop, type Shop } from '../../src/shop/index.ts';
+import { openShop } from '../../src/shop/index.ts';
 import { createDatabase, forgetDatabase, queryAgain } from './database.ts';
 import { temporaryFolder } from './folder.ts';
 import { writeQueries } from './order-world.ts';
@@ -56,13 +56,15 @@ export const shopServers: readonly ShopServer[] = [
   ),
 ];
 
+type Queries = Readonly<Record<string, string>>;
+
 /** Opens a shop with these queries; it is closed when the test ends. */
 export async function openTables(
   { url }: Pick<ShopTables, 'url'>,
-  queries: Readonly<Record<string, string>>,
+  queries: Queries,
   timeZone?: string,
   signal?: AbortSignal,
-): Promise<Shop> {
+) {
   const sqlDir = await temporaryFolder();
   await writeQueries(sqlDir, queries);
   const shop = openShop({ url, sqlDir, connections: 2, timeZone, signal });
