@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { valuesOf } from '../harness/database.ts';
-import { type Answer, type Call, startChangingProxy } from '../harness/proxy.ts';
+import type { Answer, Call, Change } from '../harness/proxy.ts';
 import { hourlyReviews, hourMs, reviewAt, type World, worldTest } from '../harness/world.ts';
 
 const day = 24 * hourMs;
@@ -9,7 +9,12 @@ const ago = (days: number) => new Date(Date.now() - days * day).toISOString();
 const years = { REVIEW_YEARS_FROM: ago(200).slice(0, 4) };
 
 /** What this test does to the responses; replaced while the test goes on. */
-type Twist = { change?: ((answer: Answer, call: Call) => unknown) | undefined };
+type Twist = { change?: Change['answer'] | undefined };
+async function twisted(world: World): Promise<Twist> {
+  const twist: Twist = {};
+  await world.changing({ answer: (answer, call) => twist.change?.(answer, call) });
+  return twist;
+}
 
 /**
  * `hourly(count)`: a service behind a proxy, with one review an hour, or in so many hours, the newest three hours old.
@@ -17,11 +22,7 @@ type Twist = { change?: ((answer: Answer, call: Call) => unknown) | undefined };
 const test = worldTest.extend('hourly', ({ openWorld }) => async (count: number, hours = 1) => {
   const world = await openWorld({ environment: years });
   await world.seedReviews(hourlyReviews(count, hours));
-  const twist: Twist = {};
-  const answer = (answer: Answer, call: Call) => twist.change?.(answer, call);
-  await world.through((url) => startChangingProxy(url, { answer }));
-  const cli = (...args: string[]) => world.cli(...args, '--json');
-  return { world, twist, cli };
+  return { world, twist: await twisted(world) };
 });
 
 const listed = (world: World) => world.service.requests()['GET /v1/reviews'] ?? 0;
@@ -54,11 +55,10 @@ const refusing = (at: Date): Twist['change'] => {
 };
 
 test('a second that the service refuses stops nothing else, and is read once it can be', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(200);
+  const { world, twist } = await hourly(200);
   const [bad] = valuesOf(await world.atService('select created_at from reference_service.reviews where id = 100'));
   twist.change = refusing(bad as Date);
-  const stdout = expect.stringMatching(/"error": ?".*cannot be read/);
-  expect(await cli('sync', 'reviews')).toMatchObject({ status: 1, stdout });
+  await world.ends(1, 'sync reviews --json', /"error": ?".*cannot be read/);
   expect(await held(world)).toBe(199);
   expect(await world.warehouse('select from sync.settings where reviews_cursor is not null')).toHaveLength(1);
   expect(await world.warehouse(`select from sync.open_gaps where end_at - start_at < interval '5 s'`)).toHaveLength(1);
@@ -80,7 +80,7 @@ test('a second that the service refuses stops nothing else, and is read once it 
 });
 
 test('lists that show nothing of what the overview names are gaps, not done', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(60, 24);
+  const { world, twist } = await hourly(60, 24);
   // The list of one second shows it.
   twist.change = (answer, call) => isList(call) && daysOf(call) > 10 && empty(answer);
   const lies = incompleteBy('shows a review that the longer list lacks');
@@ -89,24 +89,22 @@ test('lists that show nothing of what the overview names are gaps, not done', as
   twist.change = (answer, call) => isList(call) && empty(answer);
   const unnamed = incompleteBy('overview names a review of');
   expect(await world.run('sync-reviews')).toMatchObject(unnamed);
-  const verified = await cli('verify', 'reviews');
-  const { error } = unnamed;
-  expect([verified.status, JSON.parse(verified.stdout)]).toMatchObject([1, { differing: 0, problems: [error, error] }]);
+  const { stdout } = await world.ends(1, 'verify reviews --json');
+  expect(JSON.parse(stdout)).toMatchObject({ differing: 0, problems: [unnamed.error, unnamed.error] });
   twist.change = undefined;
   await world.done('sync-reviews');
   expect(await held(world)).toBe(60);
 });
 
 test('an overview that names hidden reviews is no gap if lists show others', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(20);
+  const { world, twist } = await hourly(20);
   await world.atService(`update reference_service.reviews set created_at = now() - interval '100 days' where id = 1`);
   twist.change = (answer, call) => isList(call) && without(answer, [1, 20]);
-  for (const job of ['sync-reviews', 'reconcile-reviews'])
-    expect([job, await world.run(job)]).toMatchObject([job, { outcome: 'done' }]);
-  expect((await world.cli('verify reviews')).status).toBe(0);
+  for (const job of ['sync-reviews', 'reconcile-reviews']) await world.done(job);
+  await world.ends(0, 'verify reviews');
   // Neither the first nor the last review that the warehouse holds is listed any more.
   await world.atService('delete from reference_service.reviews where id in (2, 19)');
-  expect(JSON.parse((await cli('verify', 'reviews')).stdout)).toMatchObject({ problems: [] });
+  expect(await world.json('verify reviews')).toMatchObject({ problems: [] });
   await world.done('reconcile-reviews');
   expect([await deleted(world), await gaps(world)]).toEqual([[2, 19], []]);
 });
@@ -136,8 +134,7 @@ test('bad reviews, and a full disk, stop nothing else, and are stored in the end
   expect(await openLetters(world)).toHaveLength(1);
 
   await world.warehouse('alter table warehouse.reviews drop constraint bad');
-  const stored = { outcome: 'done', counts: { inserted: 1, refused: 0 } };
-  expect(await world.run('reconcile-reviews')).toMatchObject(stored);
+  expect(await world.done('reconcile-reviews')).toMatchObject({ inserted: 1, refused: 0 });
   // Analysts see each run when it has ended.
   expect(await world.warehouse('select sum(reviews)::integer as n from bi.reviews_by_day')).toEqual([{ n: 100 }]);
   expect(await openLetters(world)).toEqual([]);
@@ -159,20 +156,18 @@ test('what lists show of a bad review counts, not an older version or 404 by its
 });
 
 test('404 to every id, or once, closes no dead letter of a review', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(3);
+  const { world, twist } = await hourly(3);
   await world.warehouse(`alter table warehouse.reviews add constraint bad check (message <> 'review 1')`);
   await world.run('backfill-reviews');
-  for (const kind of ['every id', 'once']) {
+  for (const times of [Number.POSITIVE_INFINITY, 1]) {
     let asked = 0;
-    twist.change = (answer, call) => {
-      if (isById(call) && (kind === 'every id' || ++asked === 1)) answer.status = 404;
-    };
-    expect([kind, await cli('dead-letters', 'retry')]).toMatchObject([kind, { status: 1 }]);
+    twist.change = (answer, call) => isById(call) && ++asked <= times && Object.assign(answer, { status: 404 });
+    await world.ends(1, 'dead-letters retry');
     expect(await openLetters(world)).toHaveLength(1);
   }
   twist.change = undefined;
   await world.atService('delete from reference_service.reviews where id = 1');
-  expect(await cli('dead-letters', 'retry')).toMatchObject({ status: 0 });
+  await world.ends(0, 'dead-letters retry');
 });
 
 test('a bad review is asked for less and less often; no backfill of other days fails', async ({ hourly }) => {
@@ -202,7 +197,7 @@ test('a bad review is asked for less and less often; no backfill of other days f
 });
 
 test('hidden reviews are stored as changed, and asked for once a reconcile', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(20);
+  const { world, twist } = await hourly(20);
   await world.run('sync-reviews');
   await world.atService(
     `update reference_service.reviews set message = 'reworded', display = false, updated_at = now() where id <= 10`,
@@ -219,7 +214,7 @@ test('hidden reviews are stored as changed, and asked for once a reconcile', asy
   const shown = `select from warehouse.reviews where display = false and message = 'reworded'`;
   expect(await world.warehouse(shown)).toHaveLength(10);
   await world.says('verify reviews', '10 reviews in no list that the service knows: hidden, perhaps.');
-  expect(JSON.parse((await cli('status')).stdout)).toMatchObject({ suspectedGone: 0 });
+  expect(await world.json('status')).toMatchObject({ suspectedGone: 0 });
   await world.atService(`update reference_service.reviews set message = 'again' where id = 7`);
   await world.atService('delete from reference_service.reviews where id = 8');
   expect(await world.run('reconcile-reviews')).toMatchObject({ outcome: 'done', counts: { deleted: 1, unlisted: 9 } });
@@ -230,7 +225,7 @@ test('hidden reviews are stored as changed, and asked for once a reconcile', asy
 });
 
 test('while the clocks differ by more than a day, runs of reviews fail and say so', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(30);
+  const { world, twist } = await hourly(30);
   const setClock = (days: number) => {
     twist.change = ({ headers }) => Object.assign(headers, { date: new Date(Date.now() + days * day).toUTCString() });
   };
@@ -242,33 +237,29 @@ test('while the clocks differ by more than a day, runs of reviews fail and say s
   setClock(60);
   const ahead = '60 days ahead of the clock of this machine';
   expect(await world.run('sync-reviews')).toMatchObject(incompleteBy(ahead));
-  expect(await cli('verify', 'reviews')).toMatchObject({ status: 1, stdout: expect.stringContaining(ahead) });
+  await world.ends(1, 'verify reviews', ahead);
   // A response from a cache proves only what was so when the cache stored it.
   await world.warehouse('truncate warehouse.review_overview, sync.export_windows');
-  twist.change = (answer, { method }) => {
-    if (method === 'GET') Object.assign(answer.headers, { age: '540' });
-  };
+  twist.change = (answer, { method }) => method === 'GET' && Object.assign(answer.headers, { age: '540' });
   await world.done('sync-reviews');
   expect(await held(world)).toBe(31);
   const ages = `select extract(epoch from now() - captured_at) > 530 as captured,
     (select extract(epoch from now() - max(started_at)) > 530 from sync.export_windows) as read
     from warehouse.review_overview order by captured_at desc limit 1`;
   expect(await world.warehouse(ages)).toEqual([{ captured: true, read: true }]);
-  expect((await cli('doctor')).stdout).toContain('a cache in front of it answers, up to 9 min old');
+  await world.says('doctor', 'a cache in front of it answers, up to 9 min old');
 });
 
 /** The overview of the service. */
-const naming =
-  (first: string | null, last: string | null): Twist['change'] =>
-  (answer, { path }) => {
-    const named = { first_review_created_at: first, last_review_created_at: last };
-    if (path === '/v1/reviews/overview') Object.assign(answer.body as object, named);
-  };
+const isOverview = ({ path }: Call) => path === '/v1/reviews/overview';
+const naming = (first: string | null, last: string | null): Twist['change'] => {
+  const body = { first_review_created_at: first, last_review_created_at: last };
+  return (answer, call) => isOverview(call) && Object.assign(answer, { body });
+};
 const failing =
   (status: number): Twist['change'] =>
-  (answer, { path }) => {
-    if (path === '/v1/reviews/overview') Object.assign(answer, { status, body: {} });
-  };
+  (answer, call) =>
+    isOverview(call) && Object.assign(answer, { status, body: {} });
 
 test('an overview that is a day off, weeks late or empty hides no old review', async ({ hourly }) => {
   const { world, twist } = await hourly(0);
@@ -322,7 +313,7 @@ function emptyOnce(): Twist['change'] {
 }
 
 test('an odd overview stops no run of reviews; lists without their first second do', async ({ hourly }) => {
-  const { world, twist, cli } = await hourly(60, 6);
+  const { world, twist } = await hourly(60, 6);
   // A review at the boundary of two windows would be in neither list.
   twist.change = excludingEnds;
   expect(await world.run('sync-reviews')).toMatchObject({ outcome: 'incomplete' });
@@ -335,9 +326,9 @@ test('an odd overview stops no run of reviews; lists without their first second 
     expect(await held(world)).toBe(60);
     if (at < 3) continue;
     await world.warehouse('delete from warehouse.reviews where id = 37');
-    const days = ['--from', ago(30).slice(0, 10), '--to', ago(-1).slice(0, 10)];
-    const [stdout, stderr] = [expect.stringContaining('missing'), expect.not.stringContaining('out of')];
-    expect(await cli('verify', 'reviews', ...days)).toMatchObject({ status: 1, stdout, stderr });
+    const days = `--from ${ago(30).slice(0, 10)} --to ${ago(-1).slice(0, 10)}`;
+    const { stderr } = await world.ends(1, `verify reviews ${days}`, 'missing');
+    expect(stderr).not.toContain('out of');
     await world.done('reconcile-reviews');
     expect(await held(world)).toBe(60);
   }
@@ -346,22 +337,18 @@ test('an odd overview stops no run of reviews; lists without their first second 
   await world.warehouse(`delete from sync.export_windows where axis = 'created'`);
   const unread = `select from bi.coverage_by_day where not is_complete`;
   expect((await world.warehouse(unread)).length).toBeGreaterThan(5);
-  expect((await cli('status')).stdout).toContain('review-sync backfill reviews --gaps');
+  await world.says('status', 'review-sync backfill reviews --gaps');
 });
 
 test('an overview that names no date costs little, and hides nothing for long', async ({ openWorld }) => {
   const world = await openWorld({ environment: { REVIEW_YEARS_FROM: ago(1000).slice(0, 4) } });
-  let body: object | undefined;
-  await world.changing({
-    answer: (answer, { path }) => body && path === '/v1/reviews/overview' && Object.assign(answer, { body }),
-  });
+  const twist = await twisted(world);
   await world.done('sync-reviews');
   expect(listed(world)).toBeLessThan(44);
 
   // One and three years old: no list of the newest days shows them.
-  const moments = [365, 1000].map((days) => reviewAt(Date.now() - days * day));
-  await world.seedReviews(moments);
-  body = { first_review_created_at: null, last_review_created_at: null };
+  await world.seedReviews([365, 1000].map((days) => reviewAt(Date.now() - days * day)));
+  twist.change = naming(null, null);
   for (const known of [1, 2]) {
     await world.warehouse('delete from sync.export_windows');
     await world.done('reconcile-reviews');
