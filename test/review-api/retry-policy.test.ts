@@ -106,20 +106,10 @@ test.each<[what: string, failure: Failure, call: object, spent: object, next: un
   ['no wait beyond the limit of the call', limited(9_000), most, {}, 'end'],
   ['no wait beyond the limit of all calls', limited(3_600_000), {}, {}, 'end'],
   ['no fifteenth attempt', limited(1_000), {}, { number: 14 }, 'end'],
-  ['malformed answers are asked for again', { kind: 'malformed' }, {}, { number: 3 }, 1000],
-  ['malformed answers four times only', { kind: 'malformed' }, {}, { number: 4 }, 'end'],
   ['no wait exceeds what is left', failed, { giveUpAfterMs: 32_999 }, spent, 'end'],
   ['a wait up to what is left', failed, { giveUpAfterMs: 33_000 }, spent, 8_000],
   ['a creation that was not sent', { kind: 'unsent' }, creation, {}, 250],
   ['a creation that met a 429', limited(), creation, {}, 250],
-  ...(['lost', 'failed', 'malformed'] as const).map((kind): [string, Failure, object, object, unknown] => [
-    `a creation whose response is ${kind}`,
-    { kind, retryAfterMs: undefined },
-    creation,
-    {},
-    'unknown outcome',
-  ]),
-  ['a write that was accepted for later', { kind: 'not-confirmed' }, {}, {}, 'unknown outcome'],
 ])('%s', (_what, failure, call, at, expected) => {
   expect(next(failure, call, at)).toBe(expected);
 });

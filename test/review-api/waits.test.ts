@@ -86,25 +86,6 @@ test('a request without a response for 15 s is reported once', async () => {
   expect(waits).toHaveLength(1);
 });
 
-test('a request that waits for the ceiling waits for a pause that begins meanwhile', async () => {
-  const isHeld = Promise.withResolvers<void>();
-  let [acquired, opensAt, early] = [0, 0, 0];
-  const service = await tinyService((seen, nth) => {
-    if (seen.path.endsWith('/2') && performance.now() < opensAt) early += 1;
-    if (seen.path.endsWith('/2') || nth > 1) return orderOf(seen);
-    opensAt = performance.now() + 200;
-    return busy(0.2);
-  });
-  // The token and the first order go at once.
-  const acquire = async () => {
-    acquired += 1;
-    if (acquired === 3) await isHeld.promise;
-  };
-  const api = client(service.url, { acquire, onWait: () => isHeld.resolve() });
-  await Promise.all([api.orders.get(1), api.orders.get(2)]);
-  expect({ requests: service.calls().length, early }).toEqual({ requests: 3, early: 0 });
-});
-
 test('waiting ends when the signal aborts; a write in flight is of unknown outcome', async () => {
   const stop = new AbortController();
   const waiting = await tinyService(() => busy(60));

@@ -12,14 +12,10 @@ const name = 'Kim\n{\u202e';
 log.info({ a: name, err: new Error(name) }, `run of ${name}`);
 const [fields = '', texts = '', ids = '', forged = ''] = lines;
 
-test('a log line shows no private field, however written and however deep', () => {
+test('a log line shows no private field, and no address or phone number in a text or an error', () => {
   expect(fields).not.toMatch(/v-[1-4]/);
   expect(fields.match(/\[redacted\]/g)).toHaveLength(4);
-});
-
-test('a log line masks addresses and phone numbers in texts and in errors', () => {
-  expect(texts).toContain('[e-mail] is taken');
-  expect(texts).toContain('call [phone]');
+  expect(texts).toMatch(/\[e-mail\] is taken.*call \[phone\]/);
 });
 
 test('a log line shows the ids and names of review-sync as they are', () => {

@@ -94,18 +94,4 @@ describe.each(shopServers)('$name', (server) => {
     const { keys } = await shop.orderCodes({ axis: 'updated', after: { at: '-infinity', code: '' }, size: 9 });
     expect(keys.map(({ at, code }) => `${code} ${at.slice(14, 16)}`)).toEqual(['B 01', 'A 02']);
   });
-
-  test.each(['instant', 'local'] as const)(
-    'a walk keeps within its range of dates (%s), the end left out',
-    async (kind) => {
-      const database = await tables(server, kind);
-      await addOrders(database, ['A', 'B', 'C', 'D']);
-      const shop = await openTables(database, queries, 'UTC');
-      const [b, c] = ['B', 'C'].map((code, n) => ({ at: `2026-03-01T00:0${n + 2}:00.000000Z`, code }));
-      const range = { after: { at: `${b?.at}`, code: '' }, before: '2026-03-01T00:04:00.000Z', size: 10 };
-      expect((await shop.orderCodes({ axis: 'created', ...range })).keys).toEqual([b, c]);
-      const since = await shop.orderCodes({ axis: 'updated', after: c ?? { at: '', code: '' }, size: 10 });
-      expect(since.keys.map(({ code }) => code)).toEqual(['D']);
-    },
-  );
 });
