@@ -20,19 +20,15 @@ worldTest(
     update l set odd = 'ten' where order_code = 'C';
     update o set created_at = '0044-03-15 BC' where code = 'D';
     update l set odd = 'NaN' where order_code = 'E' and line_code = '1'`);
-    const deadLetters = () =>
-      world.warehouse('select kind, key, reason from sync.dead_letters where resolved_at is null order by key');
+    const open = `select concat(kind, ' ', key, ': ', reason) from sync.dead_letters where resolved_at is null order by key`;
+    const deadLetters = async () => valuesOf(await world.warehouse(open));
     const cast =
       'a row cannot be read: a text cannot be read as the type that it is cast to (SQLSTATE 22P02) → Correct the row, or let the query give null or false for it.';
     const letters = [
-      { kind: 'order', key: 'B', reason: `orders.sql: ${cast}` },
-      { kind: 'order', key: 'C', reason: `order_lines.sql: ${cast}` },
-      {
-        kind: 'order',
-        key: 'D',
-        reason: expect.stringContaining('created_at is out of range (year -44), expected a d'),
-      },
-      { kind: 'order_line', key: 'E/1', reason: expect.stringContaining('price is NaN, expected an amount') },
+      `order B: orders.sql: ${cast}`,
+      `order C: order_lines.sql: ${cast}`,
+      expect.stringMatching(/^order D: .*created_at is out of range \(year -44\), expected a date/),
+      expect.stringMatching(/^order_line E\/1: .*price is NaN, expected an amount/),
     ];
     /** The codes of the orders of all sub-orders at the service. */
     const linesAtService = async () =>
