@@ -148,7 +148,7 @@ const calls: Record<'orders' | 'subOrders' | 'categories' | 'userGrades' | 'revi
   },
 };
 
-test('every method of the client sends the route of the spec alone, and first calls beforeSend', async () => {
+test('every method of the client calls beforeSend and sends its values to the route of the spec', async () => {
   for (const [name, methods] of Object.entries(calls) as [keyof typeof calls, Record<string, Call>][]) {
     const resource: Record<string, (...args: unknown[]) => unknown> = api[name] as never;
     expect(Object.keys(methods).sort()).toEqual(Object.keys(resource).sort());
@@ -163,6 +163,10 @@ test('every method of the client sends the route of the spec alone, and first ca
       // A list of all has several pages.
       const routes = method === 'listAll' ? [...new Set(sent)] : sent;
       expect([name, method, routes, begun]).toEqual([name, method, [route], isList ? [] : [route]]);
+      const [given, { form } = { form: new URLSearchParams() }] = [args.at(-1), proxy.requests.at(-1)];
+      for (const [field, value] of Object.entries(typeof given === 'object' ? { ...given } : {}))
+        if (typeof value === 'string')
+          expect([name, method, field, form.get(field)]).toEqual([name, method, field, value]);
     }
   }
 });
