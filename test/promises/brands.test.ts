@@ -315,11 +315,8 @@ test('a brand under a new name is refused: all its orders would be pushed again'
   await both.warehouse('drop view bi.reviews');
   await both.ends(2, 'migrate');
   expect(await both.warehouse('select distinct brand from bi.reviews')).toHaveLength(2);
-  // The views over all brands cannot be made now, which must not hide the reason.
-  await both.warehouse('drop view bi.reviews; create table bi.reviews ()');
   await both.ends(2, 'migrate --brand zwei', 'belongs to the brand sued of this warehouse');
   expect(await both.warehouse(`select to_regnamespace('sync_zwei') is null as none`)).toEqual([{ none: true }]);
-  await both.warehouse('drop table bi.reviews');
 });
 
 test('a brand is dropped alone, once its file is gone', async () => {

@@ -5,7 +5,7 @@ import { completeUnion, dropUnusedBrand, migrateSchemas, moveWarehouseTo } from 
 import { serviceOf } from '../../app/require-same-service.ts';
 import { declareSameOrders } from '../../app/require-same-shop.ts';
 import { counted } from '../../base/counts.ts';
-import { describeWithHint, UsageError } from '../../base/errors.ts';
+import { UsageError } from '../../base/errors.ts';
 import { openShop } from '../../shop/index.ts';
 import { dropUnion } from '../../warehouse/bi/all-brands.ts';
 import { recountAll } from '../../warehouse/bi/recount.ts';
@@ -134,17 +134,12 @@ export const define: Define = (commander, run) => {
 
 /** Migrates a brand, or the only one. After the last brand, even if it failed, completes the views over all brands. */
 async function migrateInTurn(context: Context, asked: Asked): Promise<Report> {
-  const { brand, isLast, terminal } = context;
-  const complete = async () => {
-    if (brand === undefined || !isLast) return;
-    await completeUnion(readDeployment(context.environment).warehouseDatabaseUrl, brand);
-  };
-  const report = await migrate(context, asked).catch(async (failure: unknown) => {
-    await complete().catch((error: unknown) => terminal.say(describeWithHint(error)));
-    throw failure;
-  });
-  await complete();
-  return report;
+  const { brand, isLast, environment } = context;
+  try {
+    return await migrate(context, asked);
+  } finally {
+    if (brand !== undefined && isLast) await completeUnion(readDeployment(environment).warehouseDatabaseUrl, brand);
+  }
 }
 
 async function migrate(context: Context, asked: Asked): Promise<Report> {
