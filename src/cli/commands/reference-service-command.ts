@@ -51,17 +51,9 @@ async function serve(context: Context, options: Options): Promise<undefined> {
   const clientSecret = options.clientSecret ?? (await secret());
   const databaseUrl = options.databaseUrl ?? own?.service ?? '';
   await seedReviewOfEach(databaseUrl, codes, new Date());
-  const service = await startReferenceService({
-    databaseUrl,
-    port: options.port,
-    clientId: options.clientId,
-    clientSecret,
-    timeZone: options.timeZone,
-    latencyMs: options.latency,
-    failRate: options.failRate,
-    ...(options.rateLimit !== undefined && { rateLimitPerSecond: options.rateLimit }),
-    ...(options.tokenTtl !== undefined && { tokenTtlSeconds: options.tokenTtl }),
-  });
+  const { latency: latencyMs, rateLimit: rateLimitPerSecond, tokenTtl: tokenTtlSeconds } = options;
+  const settings = { ...options, latencyMs, rateLimitPerSecond, tokenTtlSeconds };
+  const service = await startReferenceService({ ...settings, databaseUrl, clientSecret });
   opened.defer(() => service.close());
   const { say } = context.terminal;
   if (options.productsFromShop) say(`It knows ${counted(codes.length, 'product')} of the shop.`);

@@ -16,9 +16,9 @@ export type ReferenceServiceOptions = {
   /** Share of requests that fail: 500, 503, or a connection that breaks before or after the work was done. */
   failRate?: number;
   /** Requests per second. Above this, the answer is 429. */
-  rateLimitPerSecond?: number;
+  rateLimitPerSecond?: number | undefined;
   /** How long a token is valid; default: it never expires. */
-  tokenTtlSeconds?: number;
+  tokenTtlSeconds?: number | undefined;
   /** Whether the client is a partner's API user, who may delete only reviews that it made itself. Default: no. */
   partner?: boolean;
   /** Form of the review options (docs/interface.md, "Review option"). */
