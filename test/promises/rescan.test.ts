@@ -157,6 +157,18 @@ test('over a copy of the shop that lags behind, nothing that is newer is deleted
   expect(await world.codesAtService()).toEqual(['LAST', 'NEWEST', 'O2']);
 });
 
+test('an order that vanished without an id deletes no order of a code like its own', async ({ world }) => {
+  await pushOrders(world, 2);
+  await world.warehouse(`insert into sync.order_links (order_code, contact, ordered_at, absent_since)
+    select 'o1', contact, ordered_at, now() - interval '2 days' from sync.order_links where order_code = 'O1'`);
+  world.serviceRule(({ path, form }) => {
+    if (path === '/v1/orders') form.set('code', (form.get('code') ?? '').toUpperCase());
+    return 'pass';
+  });
+  expect(await world.done('rescan-orders')).toMatchObject({ orders_deleted_kept: 1 });
+  expect(await world.codesAtService()).toContain('O1');
+});
+
 test('a rescan that is stopped while it deletes orders deletes no more of them', async ({ world }) => {
   await pushOrders(world);
   await missForADay(world, `delete from o where code <> 'NEWEST'; delete from l`);

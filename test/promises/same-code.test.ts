@@ -91,6 +91,20 @@ test('of two new orders whose codes differ in case the first by its code is sent
   await world.says('verify orders', '1 the same, 0 different, 1 not compared');
 });
 
+test('of two new orders that two processes begin at once, one is tried again', async ({ world }) => {
+  await world.warehouse(`
+    create function sync.begin_other() returns trigger language plpgsql as $$ begin
+      insert into sync.order_links (order_code, contact, lease_owner, lease_expires_at)
+      values ('pQ', 'allowed', 'other', now() + interval '1 minute');
+      return new;
+    end $$;
+    create trigger begin_other before insert on sync.order_links for each row
+    when (new.order_code = 'Pq' and new.lease_owner is not null) execute function sync.begin_other()`);
+  await world.place(of('Pq', 'lee', 3));
+  expect(await world.sync()).toMatchObject({ orders_failed: 1 });
+  expect(mailed(world)).toEqual([]);
+});
+
 /** The service drops leading zeros and dashes. It looks up numbers as it keeps them, other codes exactly. */
 const strips = (request: ProxiedRequest) => {
   const code = request.form.get('code') ?? '';
