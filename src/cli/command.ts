@@ -52,8 +52,8 @@ export type Traits = {
   /** The command has a --brand of its own. */
   hasOwnBrand?: true;
   /**
-   * The command starts servers, which take longer to end than its work. It serves all brands or none, and runs until a
-   * signal, so it has neither `--brand` nor `--json`.
+   * The command starts servers, which take longer to end than its work. It serves all brands or none (no `--brand`), and
+   * has no report for programs (no `--json`).
    */
   hasServers?: true;
 };
