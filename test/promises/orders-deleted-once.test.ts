@@ -103,6 +103,9 @@ test('a deleted order is looked up by its code, and nothing is remembered of it'
     return Promise.all(rows.map(async (which) => (await world.warehouse(`select from sync.${which}`)).length));
   };
   expect(await remembered()).toEqual([2, 1, 1, 1]);
+  // A discarded dead letter keeps its date.
+  await world.warehouse(`insert into sync.dead_letters (kind, key, order_code, reason, payload, resolved_at, is_discarded)
+    values ('order_line', 'A/2', 'A', 'old', '{}', '2026-01-01', true)`);
   // Marked as deleted for one run, its line waits on.
   for (const deleted of ['now()', 'null']) {
     await world.shop(`update o set deleted_at = ${deleted}, updated_at = now()`);
@@ -117,4 +120,5 @@ test('a deleted order is looked up by its code, and nothing is remembered of it'
   expect(await world.sync({ deletes: 'send' })).toMatchObject({ orders_deleted: 1 });
   expect(world.writes()).toMatchObject([{ method: 'DELETE' }]);
   expect([await world.codesAtService(), await remembered()]).toEqual([[], [0, 0, 0, 0]]);
+  expect(await world.warehouse(`select from sync.dead_letters where resolved_at = '2026-01-01'`)).toHaveLength(1);
 });

@@ -20,6 +20,13 @@ test('of commands that start the same backfill at once one starts it, the others
   expect(await here.warehouse('select id, outcome from sync.runs')).toEqual([{ id, outcome: 'done' }]);
 });
 
+test('a backfill of orders that is begun again ends the open one', async ({ openWorld }) => {
+  const world = await openWorld({ shop: 'sample' });
+  for (const _run of [1, 2]) await world.ends(0, 'backfill orders --detach');
+  const runs = 'select outcome from sync.runs order by started_at';
+  expect(await world.warehouse(runs)).toEqual([{ outcome: 'abandoned' }, { outcome: null }]);
+});
+
 test('Ctrl-C of a command that joined a run ends it for the other command, too', async ({ world: here }) => {
   await here.seedReviews(reviews);
   here.service.setFaults({ latencyMs: 1000 });

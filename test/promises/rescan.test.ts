@@ -1,5 +1,8 @@
 import { expect } from 'vitest';
 import { rescanOrders } from '../../jobs/rescan-orders.ts';
+import { shortLimits } from '../../src/app/require-same-service.ts';
+import { openReviewApi } from '../../src/review-api/index.ts';
+import { freePort } from '../../src/sandbox/embedded-postgres/index.ts';
 import { line, type OrderWorld, order, orders, orderTest } from '../harness/order-world.ts';
 import { aDayPasses } from '../harness/service-view.ts';
 import { runJob } from '../harness/world.ts';
@@ -180,6 +183,16 @@ test('a rescan that is stopped while it deletes orders deletes no more of them',
   const conclude: typeof rescanOrders.conclude = (app, run, ends) => rescanOrders.conclude(app, run, ends, stop.signal);
   const report = await runJob(await world.openApp(), { ...rescanOrders, conclude }, { allowRemovals: true });
   expect([report, world.writes()]).toMatchObject([{ outcome: 'incomplete' }, [{ method: 'DELETE' }]]);
+});
+
+test('a rescan without a connection names what it could not delete', async ({ world }) => {
+  await pushOrders(world);
+  await missForADay(world, `delete from o where code = 'O1'`);
+  const baseUrl = `http://127.0.0.1:${await freePort()}`;
+  await using api = openReviewApi({ baseUrl, clientId: 'demo', clientSecret: 'demo', ...shortLimits });
+  const conclude: typeof rescanOrders.conclude = (app, ...at) => rescanOrders.conclude({ ...app, api }, ...at);
+  const error = expect.stringContaining('not deleted at the service: 1 order, such as O1');
+  expect(await runJob(await world.openApp(), { ...rescanOrders, conclude })).toMatchObject({ error });
 });
 
 test('a truncated table deletes nothing until somebody says that it is right', async ({ world }) => {

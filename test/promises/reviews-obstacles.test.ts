@@ -109,6 +109,17 @@ test('an overview that names hidden reviews is no gap if lists show others', asy
   expect([await deleted(world), await gaps(world)]).toEqual([[2, 19], []]);
 });
 
+test('a date that cannot be read of the review that the overview names leaves no gap', async ({ hourly }) => {
+  const { world, twist } = await hourly(20, 48);
+  twist.change = (answer, call) => {
+    const all = isList(call) ? (answer.body as { message: string; created_at: string }[]) : [];
+    for (const one of all) if (one.message === 'review 20') one.created_at = one.created_at.slice(0, 19);
+  };
+  const counts = { inserted: 19, refused: 1 };
+  expect(await world.run('backfill-reviews')).toMatchObject({ outcome: 'incomplete', counts });
+  expect(await gaps(world)).toEqual([]);
+});
+
 test('bad reviews, and a full disk, stop nothing else, and are stored in the end', async ({ hourly }) => {
   const { world } = await hourly(120);
   await world.warehouse(`
