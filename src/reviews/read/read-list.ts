@@ -1,4 +1,4 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import type { LimitFunction } from 'p-limit';
 import { type Second, type Span, secondOf } from '../../base/time/span.ts';
 import { justNow } from '../limits.ts';
 import { limitsOf, pageSizeOf, type ReadDeps } from '../review-deps.ts';
@@ -72,7 +72,8 @@ export function openReader(deps: ReadDeps, span: Span, land: Land) {
      * may have an odd date.
      */
     isOfOtherDates: () => strays.size > Math.max(seen.size / 100, span.end - span.start > 86_400 ? 0 : 1),
-    readUntil,
+    /** Whether the record belongs to what this reading proves. A record without a usable date does. */
+    isSettled: (second = Number.NEGATIVE_INFINITY) => second < Math.min(span.end, readUntil()),
     landed: () => Promise.all(landings),
     /**
      * What was read. `ids`: all ids that were shown, also outside the span. `reviews`: the number of different reviews
@@ -142,11 +143,11 @@ export type ListEnd =
   | Obstacle;
 
 /** Readings of a list that show no new record and prove nothing. A change between two readings costs one reading. */
-const vainAtMost = 4;
+const vainAtMost = 3;
 /** Readings of a list. 16: thirty pages in a new order each time are complete after eleven. */
-const attemptsAtMost = 16;
-/** Looks for the last page of a list. An unchanged list takes three. */
-const topLooksAtMost = 5;
+const readingsAtMost = 16;
+/** Requests that look for the last page of a list. A list of unknown length takes two, or three if page 1 names it. */
+const topLooksAtMost = 3;
 /** A page of this many records is small for every service. */
 const fewRecords = 10;
 
@@ -154,20 +155,15 @@ const fewRecords = 10;
  * Reads a list by page numbers (docs/interface.md, "Reviews"). The number `last` says where to look; the pages say what
  * is there.
  *
- * 1. `findTop`: finds the last page by the number that the service names, or page 1 if there is no number or the pages
- *    contradict it.
- * 2. `readFrom`: reads the pages below the last one, side by side.
- * 3. `readOn`: checks the end. In descending order, the list must begin with records that were just read. If other
- *    records come first, or the list has no order, the pages behind are read one by one, up to a page without new ones.
- * 4. If the list has one page, it is one response of one moment: its end proves it.
- * 5. If all pages but the last are full, the last one is read again. The list is whole if that page's number and length
- *    imply no more records than were shown, and the page still has the records of its first reading. Then nothing was
- *    deleted: a deletion shifts records to pages that were read already.
- * 6. Otherwise a record was added or deleted, or the count is useless (hidden reviews, no number, pages that are not
- *    full). The list is read again in smaller pages, one by one and downwards: deletions shift records to pages that
- *    are still to be read. It is whole by its count, or if two successive readings show the same records. Smaller pages
- *    have other boundaries, so the readings differ if the service shows only some pages, repeats a page, or leaves out
- *    records between two.
+ * 1. `findTop`: finds the last page by the number that pages name, or page 1 if they name none or contradict it.
+ * 2. `readPages`: reads the pages up to the last one side by side, and those behind it one by one, up to a page that
+ *    shows nothing new. In descending order, the list must begin with records that were read.
+ * 3. A list of one page is one response of one moment: it is whole if the descending list shows its end.
+ * 4. `isCounted`: a list of full pages is whole if its last page, requested again, counts as many records as were read.
+ * 5. Otherwise, the list is read again and again from page 1 on, one page after the other. It is whole if two successive
+ *    readings show equally many records, and all readings with this number but the first one together show exactly that
+ *    many different ones. Each reading has smaller pages, and so other boundaries: the numbers differ if the service
+ *    shows only some pages, or leaves out records between two.
  *
  * If no reading proves a list, it is read in parts.
  *
@@ -178,218 +174,161 @@ export async function readList(
   query: PageQuery,
   start: Pick<Part, 'guess' | 'last'> = {},
 ): Promise<ListEnd> {
-  const list: List = { pageSize: pageSizeOf(reader.deps), shown: new Set(), count: 0, isFirst: true };
-  const { lastCertain: number } = reader;
-  let known: Top | undefined = start.last && { kind: 'top', number, page: start.last, isNamed: true, isLast: true };
-  let guess: Unproven['guess'] = start.guess ?? 1;
-  let earlier: ListPage[] | undefined;
+  const { lists } = reader.deps;
+  let size = pageSizeOf(reader.deps);
+  let top: Top | ListEnd = start.last
+    ? { kind: 'top', number: reader.lastCertain, page: start.last, isLast: true }
+    : await findTop(reader, query, size, start.guess ?? 1);
+  let earlier: string[] | undefined;
+  let together = new Set<string>();
   let vain = 0;
-  for (let attempt = 1; attempt <= attemptsAtMost && vain < vainAtMost; attempt += 1) {
+  for (let reading = 1; ; reading += 1) {
+    if (top.kind !== 'top') return top;
     const before = reader.seenCount();
-    const top: Top | ListEnd | Unproven = known ?? (await findTop(reader, query, list, guess));
-    const end: ListEnd | Unproven = top.kind === 'top' ? await readFrom(reader, query, list, top) : top;
+    const read = await readPages(reader, query, size, top);
+    if (read.kind !== 'pages') return read;
+    const { pages } = read;
+    if (read.isCountable && (await isCounted(reader, query, size, pages))) return { kind: 'whole' };
+
+    const largest = Math.max(0, ...pages.map(recordsOn));
+    const areAlike = pages.length > 1 && pages.slice(0, -1).every((page) => recordsOn(page) === largest);
+    const areSmall = areAlike && largest >= fewRecords && largest <= size / 2;
+    // The service shows smaller pages than requested. From now on, ask for as many records as it shows.
+    if (areSmall) lists.pageSize = largest;
+    else if (read.lacksNewest) return { kind: 'too-long', page: pages.at(-1) };
+
+    const ids = pages.flatMap((page) => page.ids.filter((_, index) => reader.isSettled(page.seconds[index])));
+    const isSteady = ids.length === earlier?.length && !read.lacksNewest;
+    together = new Set(isSteady ? [...together, ...ids] : []);
+    if (isSteady && together.size === ids.length && earlier?.every((id) => together.has(id))) return { kind: 'whole' };
+    earlier = ids;
     if (reader.seenCount() === before) vain += 1;
-    if (end.kind !== 'unproven') return end;
-    if (end.pages && earlier && showsSame(earlier, end.pages)) return { kind: 'whole' };
-    const largest = Math.min(list.pageSize, largestOf(end.pages ?? []));
-    // Pages of one record, or none, cannot be smaller.
-    if (end.pages) list.pageSize = largest > 1 ? largest - 1 : Math.min(fewRecords, pageSizeOf(reader.deps));
-    list.isFirst = false;
-    known = undefined;
-    guess = end.guess;
-    earlier = end.pages;
+    if (vain === vainAtMost || reading === readingsAtMost) return { kind: 'too-long', page: middlePage(pages) };
+
+    const smaller = Math.min(size, largest) - 1;
+    size = smaller > 0 ? smaller : Math.min(fewRecords, pageSizeOf(reader.deps));
+    const first = await reader.ask(query, 1, size);
+    top = first.kind === 'page' ? { kind: 'top', number: 1, page: first } : first;
   }
-  return { kind: 'too-long', page: earlier && middlePage(earlier) };
 }
 
-/** The page from which a list is read. `isNamed`: the service calls it the last. `isLast`: no page is behind it. */
-type Top = { kind: 'top'; number: number; page: ListPage; isNamed: boolean; isLast?: boolean };
+/** The page up to which pages are read side by side. `isLast`: no page is behind it. */
+type Top = { kind: 'top'; number: number; page: ListPage; isLast?: boolean };
 
-/**
- * What is known of a list over several readings. `pageSize`: records to ask for on a page. `shown`: records of all
- * readings since the list became shorter. `count`: its records in the last reading. `isFirst`: whether the list is read
- * for the first time. `named`: a short page that the service named as the last. It may repeat a page of the list, or
- * be a page far behind the first: the list is not whole without its records.
- */
-type List = {
-  pageSize: number;
-  shown: Set<string>;
-  count: number;
-  isFirst: boolean;
-  named?: ListPage | undefined;
-};
-
-/**
- * A reading that proves nothing by itself. `guess`: the page to look at first in the next reading; `none`: the
- * last-page numbers are useless, and the list is read upwards from page 1. `pages`: the pages of this reading;
- * undefined if the list became longer or shorter meanwhile, or the number of its last page is wrong.
- */
-type Unproven = { kind: 'unproven'; guess: number | 'none'; pages?: ListPage[] };
-
-const upwards: Unproven = { kind: 'unproven', guess: 'none' };
-
-/**
- * Looks for the last page by the numbers on pages. If a page has no number, or is neither full nor the last, asks page
- * 1, too.
- */
-async function findTop(
-  reader: Reader,
-  query: PageQuery,
-  list: List,
-  guess: Unproven['guess'],
-): Promise<Top | ListEnd | Unproven> {
+/** Looks for the last page by the numbers on pages. */
+async function findTop(reader: Reader, query: PageQuery, size: number, guess: number): Promise<Top | ListEnd> {
   const { lastCertain } = reader;
-  const { pageSize } = list;
-  let number = guess === 'none' ? 1 : Math.max(1, Math.min(lastCertain, guess));
+  let number = Math.min(guess, lastCertain);
   let first: ListPage | undefined;
+  let named: number | undefined;
   for (let look = 1; look <= topLooksAtMost; look += 1) {
-    const page = await reader.ask(query, number, pageSize);
-    // A service may fail on a page behind the end, and name such a page.
-    if (page.kind === 'failed' && number === 1) return page;
-    const shown = page.kind === 'page' ? page : undefined;
-    const isClear = shown?.lastPage !== undefined && (shown.lastPage <= number || recordsOn(shown) === pageSize);
-    if (number === 1 || !(first || isClear)) {
-      const asked = number === 1 ? page : await reader.ask(query, 1, pageSize);
-      if (asked.kind !== 'page') return asked;
-      first = asked;
+    const page = await reader.ask(query, number, size);
+    if (page.kind === 'page') named = page.lastPage ?? named;
+    if (number === 1) {
+      if (page.kind !== 'page') return page;
+      first = page;
     }
-    const last = shown?.lastPage ?? first?.lastPage;
-    if (first && (last === undefined || guess === 'none'))
-      return { kind: 'top', number: 1, page: first, isNamed: false };
-    const greatest = Math.min(last ?? 1, lastCertain);
-    if (greatest === number) {
-      // A service may always name one number. Behind the end, it refuses a page, shows nothing, or repeats a page.
-      if (!shown) return upwards;
-      if (last === number) return { kind: 'top', number, page: shown, isNamed: true };
-      const isBehind = first && (isSame(shown, first) || recordsOn(shown) < recordsOn(first));
-      if (isBehind) list.named = shown;
-      return isBehind || shown.ids.length === 0 ? upwards : { kind: 'too-long', page: shown, pages: last ?? 1 };
+    const last = Math.min(named ?? 1, lastCertain);
+    if (last === number) {
+      // A service may always name one number. Behind the end, it refuses a page, fails, shows none, or repeats a page.
+      if (page.kind !== 'page' || page.ids.length === 0) break;
+      if (named === undefined || named <= lastCertain) return { kind: 'top', number, page };
+      if (recordsOn(page) >= size) return { kind: 'too-long', page, pages: named };
+      break;
     }
-    number = greatest;
+    number = last;
   }
-  return upwards;
+  const page = first ?? (await reader.ask(query, 1, size));
+  return page.kind === 'page' ? { kind: 'top', number: 1, page } : page;
 }
 
-/** One reading of the list: steps 2 to 5 of `readList`. */
-async function readFrom(reader: Reader, query: PageQuery, list: List, top: Top): Promise<ListEnd | Unproven> {
-  const { deps } = reader;
-  const { number } = top;
-  const { pageSize } = list;
-  const landing = reader.take(top.page);
-  const numbers = Array.from({ length: number - 1 }, (_, index) => number - 1 - index);
-  const below = await takeAll(reader, query, numbers, pageSize, list.isFirst ? deps.lists.slots : pLimit(1));
-  // The page existed a moment ago. A refusal now means that the list is shorter, or its records are at fault.
-  if ('kind' in below) return below.kind === 'refused' ? upwards : below;
+/**
+ * The pages of a reading that show records of their own. `isCountable`: all are full but the last one, which the service
+ * names as the last. `lacksNewest`: in descending order, the list begins with records that were not read.
+ */
+type Reading = { kind: 'pages'; pages: ListPage[]; isCountable: boolean; lacksNewest: boolean };
+
+/** One reading of the list: steps 2 and 3 of `readList`. */
+async function readPages(reader: Reader, query: PageQuery, size: number, top: Top): Promise<Reading | ListEnd> {
+  const { lastCertain } = reader;
+  let landing = reader.take(top.page);
+  const numbers = Array.from({ length: top.number - 1 }, (_, index) => top.number - 1 - index);
+  const below = await takeAll(reader, query, numbers, size, reader.deps.lists.slots);
+  if ('kind' in below) return below;
   await landing;
-  const pages = [...below.toReversed(), top.page];
-  if (repeatsPage(pages)) return upwards;
+  const upToTop = [...below.toReversed(), top.page];
+  const pages: ListPage[] = [];
+  const shown = new Set(['']);
+  /** Adds the page if it shows records, and not those of an earlier page. A service may repeat pages behind the end. */
+  const addNew = (page: ListPage): boolean => {
+    const key = page.ids.join();
+    if (shown.has(key)) return false;
+    shown.add(key);
+    pages.push(page);
+    return true;
+  };
+  for (const page of upToTop) addNew(page);
+  const isCountable = (named: number) =>
+    [top.number, named].every((number) => number > 1 && number === pages.length) &&
+    pages.slice(0, -1).every((page) => recordsOn(page) === size);
+  if (top.isLast) return { kind: 'pages', pages, isCountable: isCountable(top.number), lacksNewest: false };
 
-  const areOthersFull = below.every((page) => recordsOn(page) === pageSize);
-  const isEndShown = top.isLast || (await readOn(reader, query, list, pages));
-  const shownSize = fullSizeOf(pages);
-  if (shownSize >= fewRecords && shownSize <= pageSize / 2) {
-    // The service shows smaller pages, and may leave out records between two. From now on, ask for the shown size.
-    deps.lists.pageSize = shownSize;
-    list.pageSize = shownSize;
-    return { kind: 'unproven', guess: number };
-  }
-  if (typeof isEndShown !== 'boolean') return isEndShown;
-  const isEmpty = pages.every(({ ids }) => ids.length === 0);
-  if (isEndShown && (pages.length === 1 || isEmpty)) return { kind: 'whole' };
-  if (!isEndShown && pages.length > 1 && breaksOff(pages)) return { kind: 'too-long', page: middlePage(pages) };
-  if (!top.isNamed) return { ...upwards, pages };
-  if (lastOf(pages).number > number) return { ...upwards, pages };
-  if (!(areOthersFull && number > 1)) return { kind: 'unproven', guess: number, pages };
-  return countAgain(reader, query, list, top, pages);
-}
-
-/** Requests the last page again: step 5 of `readList`. */
-async function countAgain(
-  reader: Reader,
-  query: PageQuery,
-  list: List,
-  { number, page }: Top,
-  pages: ListPage[],
-): Promise<ListEnd | Unproven> {
-  const again = await reader.ask(query, number, list.pageSize);
-  if (again.kind === 'failed') return again;
-  if (again.kind === 'refused') return upwards;
-  if ((again.lastPage ?? number) !== number) return { kind: 'unproven', guess: again.lastPage ?? number };
-  const before = new Set(idsOf(pages));
-  const isNew = (id: string, index: number) => !before.has(id) && (again.seconds[index] ?? 0) < reader.span.end;
-  if (again.ids.some(isNew)) await reader.take(again);
-  // The service counts hidden reviews, too, and it counts at least one record on its last page.
-  const count = (number - 1) * list.pageSize + recordsOn(again);
-  const isStill = page.ids.every((id) => again.ids.includes(id));
-  // A record that was deleted meanwhile must not make up for a record that no page shows.
-  const isShorter = count < list.count;
-  if (isShorter) list.shown.clear();
-  if (isStill || !(isShorter || list.isFirst)) for (const id of [...before, ...again.ids]) list.shown.add(id);
-  list.count = count;
-  const isCounted = again.ids.length > 0 && list.shown.size >= count;
-  return isCounted ? { kind: 'whole' } : { kind: 'unproven', guess: number, pages };
-}
-
-/**
- * Looks for the end of the list behind the pages that were read: step 3 of `readList`. Adds the pages that it reads to
- * `pages`.
- *
- * @returns whether the descending list shows that these are all pages. If not, the page behind them shows nothing new.
- */
-async function readOn(
-  reader: Reader,
-  query: PageQuery,
-  { pageSize, named }: List,
-  pages: ListPage[],
-): Promise<boolean | ListEnd> {
-  const ids = new Set(idsOf(pages));
-  // Ask for a few records of an empty list. No cache has this request, and no limit of the service forbids it.
-  const few = Math.min(fewRecords, pageSize - 1) || 1;
-  const asked = await reader.ask({ ...query, desc: true }, 1, ids.size === 0 ? few : pageSize);
-  if (ids.size === 0 && asked.kind === 'page' && asked.ids.length === 0) return true;
-  const other = asked.kind === 'page' ? asked : { ids: [], seconds: [] };
-  const until = Math.min(reader.span.end, reader.readUntil());
-  const atEnd = other.ids.filter((_, index) => (other.seconds[index] ?? 0) < until);
-  // If all records are in the second behind the span, they still show whether the pages reach that far.
-  const awaited = [...(atEnd.length > 0 ? atEnd : other.ids), ...(named?.ids ?? [])];
-  // A record of an earlier reading has landed, whatever page it is on now.
-  const lacks = () => awaited.some((id) => !reader.hasSeen(id));
-  let landing: Promise<unknown> | undefined;
-  while (lacks() || !isShownFromEnd(pages, other.seconds, pageSize)) {
-    const number = pages.length + 1;
-    const next = await reader.ask(query, number, pageSize);
-    // A service may fail on a page behind the end. If a record of that page is at fault, the descending request fails,
-    // too. Without an order, only a page that is not full may be the last one.
-    const mayGoOn = pageSize > 1 && isFull(pages, pageSize) && !(pages.length > 1 && isInOrder(pages, other.seconds));
-    if (next.kind === 'failed' && (asked.kind !== 'page' || lacks() || mayGoOn)) return next;
-    if (next.kind !== 'page' || next.ids.length === 0 || pages.some((page) => isSame(next, page))) {
-      if (!lacks()) return false;
-      return { kind: 'too-long', page: ids.size > 0 ? lastOf(pages).page : undefined };
+  const newest = await readNewest(reader, query, size, pages.length === 0);
+  // Pages of one record are always full.
+  const isFull = () => size > 1 && pages.length > 0 && recordsOn(lastOf(pages)) >= size;
+  const inOrder = () => newest.areRead() && isInOrder(pages, newest.seconds);
+  // If the last page is full, the order is not enough: a service may reverse each page instead of the list.
+  const isEndShown = () => (pages.length === 0 ? newest.areNone : inOrder() && !isFull());
+  let named = Math.max(...upToTop.map((page) => page.lastPage ?? 0));
+  const lastNamed = () => Math.min(named, lastCertain);
+  let hasFailed = false;
+  for (let number = top.number + 1; number <= lastNamed() || !isEndShown(); number += 1) {
+    const next = await reader.ask(query, number, size);
+    // A service may fail on a page behind the end. If a record of that page is at fault, the descending request fails.
+    if (next.kind === 'failed' && !(newest.areShown && newest.areRead() && (inOrder() || !isFull()))) return next;
+    if (next.kind === 'page' && addNew(next)) {
+      if (number > lastCertain) return { kind: 'too-long', page: middlePage(pages) };
+      await landing;
+      landing = reader.take(next);
+      named = Math.max(named, next.lastPage ?? 0);
+    } else {
+      hasFailed = next.kind === 'failed';
+      if (hasFailed || number >= lastNamed()) break;
     }
-    if (number > reader.lastCertain) return { kind: 'too-long', page: middlePage(pages) };
-    await landing;
-    landing = reader.take(next);
-    for (const id of next.ids) ids.add(id);
-    pages.push(next);
   }
-  return true;
-}
-
-/** Whether the last page is full although the service names more pages behind it. */
-function breaksOff(pages: readonly ListPage[]): boolean {
-  const { number, page } = lastOf(pages);
-  const isFull = recordsOn(page) >= fewRecords && recordsOn(page) === largestOf(pages);
-  return isFull && pages.some(({ lastPage = 0 }) => lastPage > number);
+  if (!hasFailed && isEndShown() && pages.every((page) => page === upToTop[0])) return { kind: 'whole' };
+  const lacksNewest = !newest.areRead();
+  return { kind: 'pages', pages, isCountable: !lacksNewest && isCountable(named), lacksNewest };
 }
 
 /**
- * Whether the list ends with these pages, if the descending page holds only their records. If the last page is full,
- * this is not certain: a service may reverse each page instead of the list.
+ * Requests the newest records, in descending order. If the pages show none, requests a few: no cache has this request,
+ * and no limit of the service forbids it. `areRead`: whether pages have shown the records, also of an earlier reading.
  */
-const isShownFromEnd = (pages: readonly ListPage[], descending: ListPage['seconds'], pageSize: number): boolean =>
-  !isFull(pages, pageSize) && isInOrder(pages, descending);
+async function readNewest(reader: Reader, query: PageQuery, size: number, areFew: boolean) {
+  const page = await reader.ask({ ...query, desc: true }, 1, areFew ? Math.min(fewRecords, size - 1) || 1 : size);
+  const areShown = page.kind === 'page';
+  const { ids, seconds } = areShown ? page : { ids: [], seconds: [] };
+  const settled = ids.filter((_, index) => reader.isSettled(seconds[index]));
+  // If all records are in the second behind the span, they still show whether the pages reach that far.
+  const awaited = settled.length > 0 ? settled : ids;
+  return { areShown, areNone: areShown && ids.length === 0, seconds, areRead: () => awaited.every(reader.hasSeen) };
+}
 
-const isFull = (pages: readonly ListPage[], pageSize: number) => recordsOn(lastOf(pages).page) === pageSize;
+/**
+ * Requests the last page again. Nothing was deleted if it still has the records of its first reading: a deletion shifts
+ * records to pages that were read already.
+ */
+async function isCounted(reader: Reader, query: PageQuery, size: number, pages: ListPage[]): Promise<boolean> {
+  const number = pages.length;
+  const again = await reader.ask(query, number, size);
+  if (again.kind !== 'page' || (again.lastPage ?? number) !== number) return false;
+  if (!again.ids.every(reader.hasSeen)) await reader.take(again);
+  const shown = new Set([...pages, again].flatMap(({ ids }) => ids));
+  const isStill = lastOf(pages).ids.every((id) => again.ids.includes(id));
+  // The service counts hidden reviews, too.
+  return isStill && shown.size >= (number - 1) * size + recordsOn(again);
+}
 
 /**
  * Whether the pages and the descending page are in order. The descending page must begin with the newest record of the
@@ -407,46 +346,8 @@ function isInOrder(pages: readonly ListPage[], descending: ListPage['seconds']):
 export const isRising = (seconds: readonly number[]) =>
   seconds.every((second, at) => second >= (seconds[at - 1] ?? second));
 
-/** The last page that shows records, or page 1. */
-function lastOf(pages: readonly ListPage[]): Pick<Top, 'number' | 'page'> {
-  const last = pages.findLastIndex(({ ids }) => ids.length > 0);
-  const index = Math.max(0, last);
-  return { number: index + 1, page: pages[index] as ListPage };
-}
+const lastOf = (pages: readonly ListPage[]) => pages.at(-1) as ListPage;
 
-const middlePage = (pages: readonly ListPage[]) => pages[Math.floor(lastOf(pages).number / 2)] as ListPage;
-
-const idsOf = (pages: readonly ListPage[]) => pages.flatMap((page) => page.ids);
-
-/** Whether two pages show the same records. A service may repeat its last page behind the end of a list. */
-const isSame = (one: ListPage, other: ListPage | undefined) =>
-  one.ids.length > 0 && one.ids.join() === other?.ids.join();
-
-function repeatsPage(pages: readonly ListPage[]): boolean {
-  const shown = pages.flatMap(({ ids }) => (ids.length > 0 ? [ids.join()] : []));
-  return new Set(shown).size < shown.length;
-}
+const middlePage = (pages: readonly ListPage[]) => pages[Math.floor(pages.length / 2)];
 
 const recordsOn = (page: ListPage): number => new Set(page.ids).size;
-
-/** Records of each page before the last, if all have the same number and the last has no more; otherwise 0. */
-function fullSizeOf(pages: readonly ListPage[]): number {
-  const full = pages.slice(0, lastOf(pages).number - 1);
-  const largest = largestOf(pages);
-  return full.length > 0 && full.every((page) => recordsOn(page) === largest) ? largest : 0;
-}
-
-const largestOf = (pages: readonly ListPage[]): number => Math.max(...pages.map(recordsOn));
-
-/**
- * Whether two readings showed the same records, each once. If the first reading was one page, and so one moment, the
- * second may show a record twice: a service may order equal dates in another way each time.
- */
-function showsSame(first: readonly ListPage[], second: readonly ListPage[]): boolean {
-  const one = idsOf(first);
-  const other = idsOf(second);
-  const both = new Set([...one, ...other]);
-  const isOnce = new Set(one).size === both.size && new Set(other).size === both.size;
-  const isPage = lastOf(first).number === 1;
-  return (isOnce || isPage) && [one, other].every((ids) => ids.length === both.size);
-}
