@@ -17,6 +17,12 @@ test('a repeated hour is its first pass, a skipped one has the offset before it'
   expect(instantOfLocal('2026-03-08T02:30:00.000000', newYork)).toBe('2026-03-08T07:30:00.000000Z');
 });
 
+test('a date of 1970 does not change how a later one is read', () => {
+  // 1,600,000 seconds after 1970, and as many quarters of an hour.
+  expect(localOfInstant('1970-01-19T12:26:40.000000Z', newYork)).toBe('1970-01-19T07:26:40.000000');
+  expect(localOfInstant('2015-08-19T16:06:40.000000Z', newYork)).toBe('2015-08-19T12:06:40.000000');
+});
+
 test('clocks that change at half past an hour of UTC change then', () => {
   const local = ['16:10', '16:40'].map((time) => localOfInstant(`2026-04-04T${time}:00.000000Z`, 'Australia/Adelaide'));
   expect(local).toEqual(['2026-04-05T02:40:00.000000', '2026-04-05T02:10:00.000000']);

@@ -63,7 +63,7 @@ export const offsetOf = (at: Second, zone: string) => DateTime.fromSeconds(at, {
  */
 export function offsetSecondsOf(at: Second, zone: string): number {
   // Since 2012 every change of an offset falls on a quarter of an hour, except three at Casey in Antarctica.
-  const key = `${at < quartersSince ? at : Math.floor(at / 900)} ${zone}`;
+  const key = `${at < quartersSince ? at : at - (at % 900)} ${zone}`;
   const known = offsets.get(key);
   if (known !== undefined) return known;
   const offset = Math.round(IANAZone.create(zone).offset(at * 1000) * 60);
