@@ -16,8 +16,10 @@ export function splitRecords(body: Buffer): Buffer[] {
     if (isText || found === '"') continue;
     depth += Number('[{'.includes(found)) - Number(']}'.includes(found));
     const isNext = depth === 1 && found === ',';
-    const record = body.subarray(from, index);
-    if ((isNext || depth === 0) && record.some((byte) => byte > 0x20)) records.push(record);
+    if (isNext || depth === 0) {
+      const record = body.subarray(from, index);
+      if (record.some((byte) => byte > 0x20)) records.push(record);
+    }
     if (isNext || (depth === 1 && found === '[')) from = index + 1;
   }
   return records;
@@ -63,13 +65,14 @@ function storable(json: string): string {
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
 /**
- * Whether JSON has an exponent of three digits, or maybe a row of 300 digits: such a row has digits at ten multiples of
- * 30 one after the other. One pattern for both costs six times as much, a tenth of the processor time of an export.
+ * Whether a JSON array or object has a number with an exponent of three digits, or maybe a row of 300 digits: such a row
+ * has digits at ten multiples of 30 one after the other. One pattern for both costs six times as much, a tenth of the
+ * processor time of an export. A file name such as `2e123f.jpg` is no exponent.
  */
 export function mayBeEndless(json: Buffer): boolean {
   let digits = 0;
   for (let at = 0; at < json.length && digits < 10; at += 30) digits = isDigit(json[at]) ? digits + 1 : 0;
-  return digits === 10 || /\d[eE][+-]?\d{3}/.test(json.toString('latin1'));
+  return digits === 10 || /\d[eE][+-]?\d{3,}\s*[,\]}]/.test(json.toString('latin1'));
 }
 
 /**
