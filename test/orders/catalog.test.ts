@@ -46,9 +46,9 @@ test('parents come before children; a cycle and an unknown parent are dead lette
   expect((await syncCatalog(world)).outcome).toBe('incomplete');
   expect(await openLetters(world)).toMatchObject([
     { key: 'lost', reason: 'its parent nowhere is not among the categories' },
-    { key: 'x', reason: 'its parent y could not be synced, or is its descendant' },
-    { key: 'y', reason: 'its parent x could not be synced, or is its descendant' },
-    { key: 'z-below', reason: 'its parent x could not be synced, or is its descendant' },
+    { key: 'x', reason: 'its parents form a cycle; the nearest is y' },
+    { key: 'y', reason: 'its parents form a cycle; the nearest is x' },
+    { key: 'z-below', reason: 'its parents form a cycle; the nearest is x' },
   ]);
   const good = [
     { code: 'a-leaf', parent: 'b-branch' },
@@ -59,7 +59,15 @@ test('parents come before children; a cycle and an unknown parent are dead lette
   const sent = writes(world);
   await syncCatalog(world);
   expect(writes(world)).toEqual(sent);
-  await world.shop(`update c set parent = null where code in ('y', 'lost')`);
+  // The service has the parent of the leaf, which alone fails.
+  await world.shop(
+    `update c set parent = 'nowhere' where code = 'b-branch'; update c set name = 'L' where code = 'a-leaf'`,
+  );
+  await syncCatalog(world);
+  expect((await openLetters(world)).map(({ key }) => key)).toEqual(['b-branch', 'lost', 'x', 'y', 'z-below']);
+  expect(await named(world, 'categories')).toMatchObject([{ name: 'L' }, { name: 'Branch' }, { name: 'Root' }]);
+  await world.shop(`update c set parent = 'c-root' where code = 'b-branch';
+    update c set parent = null where code in ('y', 'lost')`);
   expect((await syncCatalog(world)).outcome).toBe('done');
   expect(await parents(world)).toHaveLength(7);
   // No line waits for a product, so no order is looked through for one.
@@ -297,7 +305,7 @@ test('one bad row costs one row; after five in a row the service counts as down'
     expect(await parents(world)).toEqual([{ code: 'fine', parent: null }]);
     expect(await named(world, 'user_grades')).toEqual([{ name: 'C' }]);
     expect(await openLetters(world)).toEqual([
-      { kind: 'category', key: 'below', reason: 'its parent broken could not be synced, or is its descendant' },
+      { kind: 'category', key: 'below', reason: 'its parent broken could not be synced' },
       { kind: 'category', key: 'broken', reason: expect.stringContaining('failed on this request') },
       { kind: 'category', key: 'cast', reason: cast },
       nameless,

@@ -31,9 +31,9 @@ import { openBreaker, openRequests } from '../requests.ts';
 
 /**
  * Brings the service's categories in line with the shop's (docs/interface.md, "Categories"): upserts what is new or
- * changed, parents first. If the parent of a category is not at the service and cannot be synced, or if parents form a
- * cycle, the category becomes a dead letter. If the shop no longer gives a category a parent, the parent at the service
- * is cleared.
+ * changed, parents first. If the parent of a category is not at the service and cannot be synced, or if its parents form
+ * a cycle, the category becomes a dead letter. If the shop no longer gives a category a parent, the parent at the
+ * service is cleared.
  *
  * A category that the shop deletes stays at the service. If the service deleted a category, it is created again once
  * the shop changes it.
@@ -46,8 +46,13 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
     before = waiting.size;
     for (const category of waiting.values()) {
       const { code, name, parentCode, status } = category;
-      if (parentCode !== undefined && (waiting.has(parentCode) || !catalog.links.has(parentCode))) continue;
+      if (parentCode !== undefined && waiting.has(parentCode)) continue;
       waiting.delete(code);
+      if (parentCode !== undefined && !catalog.links.has(parentCode)) {
+        const what = catalog.codes.has(parentCode) ? 'could not be synced' : 'is not among the categories';
+        catalog.fail(category, `its parent ${parentCode} ${what}`);
+        continue;
+      }
       if (catalog.isUnchanged(category)) continue;
       await catalog.push(category, async (options) => {
         const shown = await categories.upsert({ code, name, parent_category_code: parentCode, status }, options);
@@ -59,12 +64,8 @@ export async function syncCategories(deps: OrderDeps): Promise<Counts> {
       });
     }
   }
-  for (const category of waiting.values()) {
-    const { parentCode = '' } = category;
-    const isThere = catalog.codes.has(parentCode);
-    const what = isThere ? 'could not be synced, or is its descendant' : 'is not among the categories';
-    catalog.fail(category, `its parent ${parentCode} ${what}`);
-  }
+  for (const category of waiting.values())
+    catalog.fail(category, `its parents form a cycle; the nearest is ${category.parentCode}`);
   return catalog.end();
 }
 
