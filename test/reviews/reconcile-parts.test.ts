@@ -68,6 +68,16 @@ test('a service that lost more than half is not believed, however few are asked 
   expect(await countAbsent(deps.warehouse.db)).toBe(0);
 });
 
+test('a reconcile of a service that shows no listed review by its id marks none as deleted', async () => {
+  await syncHourly(world, 4);
+  await world.warehouse(`insert into sync.absent_reviews (review_id, run_id) values (1, 'reconcile')`);
+  const deps = depsWith(() => ({ getRaw: (id) => Promise.reject(new NotFoundError(at(404, id))) }));
+  expect(await concludeReconcile(deps, { recentDays: 45, allDays: 30 })).toMatchObject({
+    counts: { deleted: 0 },
+    problem: expect.stringContaining('answers 404 for the ids of other reviews'),
+  });
+});
+
 test('a reconcile asks for what was lately marked deleted, and closes old failures', async () => {
   await syncHourly(world, 4);
   // Without an id they can only be seen in a list.
