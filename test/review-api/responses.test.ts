@@ -97,7 +97,8 @@ test.each(['half', 'silent', 'trickling'] as const)(
 
 test.each<[body: unknown, says: string]>([
   [{ error: 'could not save' }, 'error: could not save'],
-  [{ success: false, errors: ['of minji@shop.example'] }, 'errors: of '],
+  [{ errors: ['of minji@shop.example'] }, 'errors: of '],
+  [{ success: false }, 'got one with status 200'],
   [{ status: 'error', message: 'invalid' }, 'invalid'],
   [{ code: 400, msg: 'x' }, 'got one with status 200'],
   [{ status: 500 }, 'got one with status 200'],
