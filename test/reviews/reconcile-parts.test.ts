@@ -78,8 +78,11 @@ test('a reconcile of a service that shows no listed review by its id marks none 
   });
 });
 
-test('a reconcile asks for what was lately marked deleted, and closes old failures', async () => {
+test('a reconcile asks for what was lately marked deleted, and closes old failures and gaps', async () => {
   await syncHourly(world, 4);
+  // Its reviews were read by their creation since.
+  await world.warehouse(`insert into sync.open_gaps (axis, start_at, end_at, kind, reason, first_seen_at)
+    values ('updated', now() - interval '5 hours', now() - interval '4 hours', 'failed', 'r', now() - interval '1 hour')`);
   // Without an id they can only be seen in a list.
   await world.warehouse(`insert into sync.dead_letters (kind, key, reason, payload, last_failed_at)
     select 'review', 'no id, ' || n, 'refused', '{}', now() - n * interval '1 day' from unnest(array[30.9, 31.1]) n`);
@@ -93,6 +96,7 @@ test('a reconcile asks for what was lately marked deleted, and closes old failur
   ]);
   const open = await world.warehouse('select key from sync.dead_letters where resolved_at is null');
   expect(open).toEqual([{ key: 'no id, 30.9' }]);
+  expect(await world.warehouse('select from sync.open_gaps')).toEqual([]);
 });
 
 test('verify asks about so many reviews that no list shows, and says there are more', async () => {
