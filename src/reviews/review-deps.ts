@@ -36,19 +36,9 @@ export type Lists = {
   pageSize?: number;
   /** Records of the longest list. */
   mostRecords: number;
-  /** How many more requests may check days in which a list has shown no reviews. */
-  voidLooks: number;
 };
 
-/** `voidLooks` of a process that has seen no list. */
-export const voidLooksAtMost = 16;
-
-export const openLists = (slots: LimitFunction): Lists => ({
-  slots,
-  lastPageGuess: 1,
-  mostRecords: 0,
-  voidLooks: voidLooksAtMost,
-});
+export const openLists = (slots: LimitFunction): Lists => ({ slots, lastPageGuess: 1, mostRecords: 0 });
 
 /** Records to ask for on a page. */
 export const pageSizeOf = (deps: ReadDeps): number => deps.lists.pageSize ?? limitsOf(deps).pageSize;

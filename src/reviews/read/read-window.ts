@@ -7,7 +7,7 @@ import { type Axis, coveredSpans, enterSpan, type Gap, openGap } from '../../war
 import { landPage, type RawPage } from '../../warehouse/reviews/land-reviews.ts';
 import { justNow } from '../limits.ts';
 import { doubtEmpty } from '../plan/review-bounds.ts';
-import { limitsOf, type ReadDeps, type ReviewDeps, voidLooksAtMost } from '../review-deps.ts';
+import { limitsOf, type ReadDeps, type ReviewDeps } from '../review-deps.ts';
 import { cutSpan, halvesOf, type Window } from '../windows.ts';
 import { fetchPage, pageWithin } from './list-page.ts';
 import type { Land, Part, Proven } from './read-list.ts';
@@ -165,8 +165,6 @@ export function releaseBody({ rawBody }: RawPage): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === rawBody.length) buffer.transfer(0);
 }
 
-/** A list of this many reviews shows their usual distance in time. Up to ten times that without a review is normal. */
-const manyReviews = 100;
 /** More seconds than this without reviews are checked. A window may begin 26 hours before the first review. */
 const longVoid = 27 * 3600;
 /** A service's cap is a multiple of this: 300 reviews a list, or a single page of 30. */
@@ -196,29 +194,24 @@ async function whyDoubted(
   if (!past) return undefined;
   if (reviews === 0 && until < span.end) return inParts(asParts([past]));
 
-  // A list includes the second in which its span ends, so the first edge ends a second before the first review.
+  // A list includes the second in which its span ends, so the first void ends a second before the first review.
   const edges = [
     { start: span.start, end: first - 1 },
     { start: last + 1, end: until },
-  ].filter(({ start, end }) => end - start > longVoid);
+  ];
+  const voids = (reviews === 0 ? halvesOf(span, timeZone) : edges).filter(({ start, end }) => end - start > longVoid);
   let isCut = reviews > 0 && ids.size >= lists.mostRecords && ids.size % roundNumber === 0;
   lists.mostRecords = Math.max(lists.mostRecords, ids.size);
-  for (const days of reviews === 0 ? halvesOf(span, timeZone) : edges) {
-    const seconds = days.end - days.start;
-    const isNormal = reviews >= manyReviews && seconds * reviews < 10 * (last - first);
-    // Empty and short lists leave half of the looks to longer lists, which may begin years later.
-    const isEnough = lists.voidLooks <= (reviews < manyReviews ? voidLooksAtMost / 2 : 0);
-    if (isCut || isNormal || isEnough || seconds <= longVoid) continue;
-    lists.voidLooks -= 1;
+  for (const days of voids) {
+    if (isCut) break;
     const page = await lists.slots(() => fetchPage(deps, { axis, span: days }, 1, 1));
     isCut = page.kind === 'page' && page.seconds.some((second) => second !== undefined);
-    if (isCut) lists.voidLooks = voidLooksAtMost;
   }
   // The shortest span of a request stays as it is.
   const halves = isCut ? cutSpan(span, middle, timeZone) : [];
   if (halves.length > 0) return inParts(asParts(halves));
 
-  for (const days of axis === 'updated' ? [] : reviews === 0 ? [span] : edges) {
+  for (const days of axis === 'updated' ? [] : reviews === 0 ? [span] : voids) {
     const reason = await doubt(days, ids);
     if (reason === undefined) continue;
     return { ...inParts(reviews === 0 ? [] : asParts(halvesOf(span, timeZone))), kind: 'unproven', reason };
