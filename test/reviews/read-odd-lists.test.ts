@@ -146,9 +146,10 @@ test.each([
   ['only on page 1', 400, 100, 12],
   ['absent', 300, 100, 16],
   ['absent', 2900, 50, 240],
-  ['fixed', 40, 100, 40],
+  ['fixed', 40, 100, 13],
   ['fixed', 1, 100, 70],
   ['fixed', 0, 100, 40],
+  ['real', 2850, 60, 150],
   ['for the limit', 450, 30, 50],
   ['cached', 480, 30, 60],
   ['cached', 300, 100, 20],
@@ -297,6 +298,7 @@ type OddService = [
 test.each<OddService>([
   ['has 3,500 reviews in the hour that comes twice', (one) => one, real, [inRepeatedHour], 550],
   ['has 6,000 reviews on pages of ten', (one) => one, moods(['real'], [{ pageSize: 10 }]), [ofDay(6000)], 1000],
+  ['shows thirty a page', (one) => one, moods(['real', 'capped'], [{ pageSize: 30 }]), [ofSpanEvenly(2850)], 230],
   ['always shows page 1', page1, moods(['absent', 'fixed', 'for the limit']), [ofDay(450)], 800],
   ['always shows page 1, of ten', page1, moods(['absent'], [{ pageSize: 10 }]), [ofDay(450)], 1000],
   ['ignores limit and page, and shows all each time', wholeAgain, absent, few, 40],
@@ -343,6 +345,7 @@ test.each<OddService>([
 });
 
 test.each([
+  [4, 20],
   [99, 60],
   [100, 60],
   [473, 600],
@@ -562,6 +565,36 @@ test('a deletion while a list is read makes up for no review that its pages leav
     const isRead = read.ids.includes(reviews[100]?.id ?? 0);
     expect({ from, isRead: isRead || read.gaps.length > 0 }).toEqual({ from, isRead: true });
   }
+});
+
+test('readings that are cut off at reviews of the second behind the span prove nothing', async () => {
+  const atEnd = [98, 99];
+  const reviews = ofDay(300).map((one, index) => ({
+    ...one,
+    createdMs: atEnd.includes(index) ? span.end * 1000 : one.createdMs,
+  }));
+  // The service shows page 1 only, in the order of ids, and names more pages.
+  const all = listed(reviews, { lastPage: 'real' });
+  const service: Service = {
+    async page({ limit = 100, ...params }, page) {
+      const pages = [1, 2, 3].map((at) => all.page({ ...params, date_order_desc: false } as Params, at));
+      const items = (await Promise.all(pages)).flatMap((one) => one.items as Row[]).sort((a, b) => a.id - b.id);
+      return pageOf(page === 1 ? items.slice(0, limit) : [], Math.ceil(items.length / limit));
+    },
+  };
+  expect((await readSpan(depsOf(service), 'created', { span }, async () => true)).kind).not.toBe('proven');
+});
+
+test('a page that the service names and always refuses is a gap, also if its readings count the same', async () => {
+  const reviews = spread(170, noon, 2);
+  const service = cutting(50, 4)(listed(reviews), reviews, {});
+  const refused: Service = {
+    page: async (params, page) => {
+      if (page > 2 || isDescending(params)) throw refusal;
+      return service.page(params, page);
+    },
+  };
+  expect((await idsRead(refused)).gaps).not.toEqual([]);
 });
 
 /** The service, which shows nothing on this page of a hundred for so many times. */

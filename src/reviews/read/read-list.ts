@@ -157,12 +157,13 @@ const fewRecords = 10;
  *
  * 1. `findTop`: finds the last page by the number that pages name, or page 1 if they name none or contradict it.
  * 2. `readPages`: reads the pages up to the last one side by side, and those behind it one by one, up to a page that
- *    shows nothing new. In descending order, the list must begin with records that were read.
+ *    shows nothing new. In descending order, the list must begin with records that were read. If the service shows at
+ *    most half of the requested records on a page, the list is read once more in pages of that size.
  * 3. A list of one page is one response of one moment: it is whole if the descending list shows its end.
  * 4. `isCounted`: a list of full pages is whole if its last page, requested again, counts as many records as were read.
  * 5. Otherwise, the list is read again and again from page 1 on, one page after the other. It is whole if two successive
- *    readings show equally many records, and all readings with this number but the first one together show exactly that
- *    many different ones. Each reading has smaller pages, and so other boundaries: the numbers differ if the service
+ *    readings show equally many records, and all readings with this number together show exactly that many different
+ *    ones; of the first one, only a single page counts, which is one moment. Each reading has smaller pages, and so other boundaries: the numbers differ if the service
  *    shows only some pages, or leaves out records between two.
  *
  * If no reading proves a list, it is read in parts.
@@ -193,20 +194,32 @@ export async function readList(
     const largest = Math.max(0, ...pages.map(recordsOn));
     const areAlike = pages.length > 1 && pages.slice(0, -1).every((page) => recordsOn(page) === largest);
     const areSmall = areAlike && largest >= fewRecords && largest <= size / 2;
-    // The service shows smaller pages than requested. From now on, ask for as many records as it shows.
-    if (areSmall) lists.pageSize = largest;
-    else if (read.lacksNewest) return { kind: 'too-long', page: pages.at(-1) };
+    if (areSmall) {
+      // The service shows smaller pages than requested. From now on, ask for as many records as it shows.
+      size = lists.pageSize = largest;
+      top = await findTop(reader, query, size, top.number);
+      earlier = undefined;
+      continue;
+    }
+    if (read.lacksNewest) return { kind: 'too-long', page: pages.at(-1) };
 
-    const ids = pages.flatMap((page) => page.ids.filter((_, index) => reader.isSettled(page.seconds[index])));
-    const isSteady = ids.length === earlier?.length && !read.lacksNewest;
-    together = new Set(isSteady ? [...together, ...ids] : []);
+    // Records that may still change count, too: without them, lists that are cut off in other places may count the same.
+    const ids = pages.flatMap((page) => page.ids);
+    // If the service names pages behind a full one and does not show them, equally many records are no proof.
+    const isCutOff = read.isMoreNamed && largest >= fewRecords && recordsOn(lastOf(pages)) === largest;
+    const isSteady = ids.length === earlier?.length && !isCutOff;
+    if (!isSteady) together = new Set();
+    // One page is one moment, so no record shifts between its pages.
+    if (isSteady || pages.length === 1) for (const id of ids) together.add(id);
     if (isSteady && together.size === ids.length && earlier?.every((id) => together.has(id))) return { kind: 'whole' };
     earlier = ids;
     if (reader.seenCount() === before) vain += 1;
-    if (vain === vainAtMost || reading === readingsAtMost) return { kind: 'too-long', page: middlePage(pages) };
-
     const smaller = Math.min(size, largest) - 1;
     size = smaller > 0 ? smaller : Math.min(fewRecords, pageSizeOf(reader.deps));
+    const isTooLong = ids.length > reader.lastCertain * size;
+    if (isTooLong || vain === vainAtMost || reading === readingsAtMost)
+      return { kind: 'too-long', page: middlePage(pages) };
+
     const first = await reader.ask(query, 1, size);
     top = first.kind === 'page' ? { kind: 'top', number: 1, page: first } : first;
   }
@@ -233,8 +246,14 @@ async function findTop(reader: Reader, query: PageQuery, size: number, guess: nu
       // A service may always name one number. Behind the end, it refuses a page, fails, shows none, or repeats a page.
       if (page.kind !== 'page' || page.ids.length === 0) break;
       if (named === undefined || named <= lastCertain) return { kind: 'top', number, page };
-      if (recordsOn(page) >= size) return { kind: 'too-long', page, pages: named };
-      break;
+      if (recordsOn(page) < size) {
+        // The service may show smaller pages than requested.
+        const one: ListPage | Obstacle = first ?? (await reader.ask(query, 1, size));
+        if (one.kind !== 'page') return one;
+        first = one;
+        if (recordsOn(page) < recordsOn(one) || page.ids.join() === one.ids.join()) break;
+      }
+      return { kind: 'too-long', page, pages: named };
     }
     number = last;
   }
@@ -244,9 +263,10 @@ async function findTop(reader: Reader, query: PageQuery, size: number, guess: nu
 
 /**
  * The pages of a reading that show records of their own. `isCountable`: all are full but the last one, which the service
- * names as the last. `lacksNewest`: in descending order, the list begins with records that were not read.
+ * names as the last. `isMoreNamed`: the service names more pages than show records. `lacksNewest`: in descending order,
+ * the list begins with records that were not read.
  */
-type Reading = { kind: 'pages'; pages: ListPage[]; isCountable: boolean; lacksNewest: boolean };
+type Reading = Record<'isCountable' | 'isMoreNamed' | 'lacksNewest', boolean> & { kind: 'pages'; pages: ListPage[] };
 
 /** One reading of the list: steps 2 and 3 of `readList`. */
 async function readPages(reader: Reader, query: PageQuery, size: number, top: Top): Promise<Reading | ListEnd> {
@@ -271,7 +291,8 @@ async function readPages(reader: Reader, query: PageQuery, size: number, top: To
   const isCountable = (named: number) =>
     [top.number, named].every((number) => number > 1 && number === pages.length) &&
     pages.slice(0, -1).every((page) => recordsOn(page) === size);
-  if (top.isLast) return { kind: 'pages', pages, isCountable: isCountable(top.number), lacksNewest: false };
+  if (top.isLast)
+    return { kind: 'pages', pages, isCountable: isCountable(top.number), isMoreNamed: false, lacksNewest: false };
 
   const newest = await readNewest(reader, query, size, pages.length === 0);
   // Pages of one record are always full.
@@ -282,7 +303,16 @@ async function readPages(reader: Reader, query: PageQuery, size: number, top: To
   let named = Math.max(...upToTop.map((page) => page.lastPage ?? 0));
   const lastNamed = () => Math.min(named, lastCertain);
   let hasFailed = false;
+  let isNamedNew = false;
   for (let number = top.number + 1; number <= lastNamed() || !isEndShown(); number += 1) {
+    // If the end is shown, the pages up to the last named one are read only if that page shows new records. If no page
+    // shows records, all may be hidden, so a number below the maximum counts.
+    const isEnough = isEndShown() && (pages.length > 0 || named > lastCertain);
+    if (isEnough && number < lastNamed() && !isNamedNew) {
+      const last = await reader.ask(query, lastNamed(), size);
+      isNamedNew = last.kind === 'page' && !shown.has(last.ids.join());
+      if (!isNamedNew) break;
+    }
     const next = await reader.ask(query, number, size);
     // A service may fail on a page behind the end. If a record of that page is at fault, the descending request fails.
     if (next.kind === 'failed' && !(newest.areShown && newest.areRead() && (inOrder() || !isFull()))) return next;
@@ -298,7 +328,8 @@ async function readPages(reader: Reader, query: PageQuery, size: number, top: To
   }
   if (!hasFailed && isEndShown() && pages.every((page) => page === upToTop[0])) return { kind: 'whole' };
   const lacksNewest = !newest.areRead();
-  return { kind: 'pages', pages, isCountable: !lacksNewest && isCountable(named), lacksNewest };
+  const isMoreNamed = named > pages.length;
+  return { kind: 'pages', pages, isCountable: !lacksNewest && isCountable(named), isMoreNamed, lacksNewest };
 }
 
 /**
