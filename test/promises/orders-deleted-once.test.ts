@@ -16,8 +16,8 @@ test.for<[string, Fate | 'held']>([
   await world.shop('update o set deleted_at = now(), updated_at = now(); delete from l');
   const said = '1 of them are deleted in the shop and WOULD BE DELETED at the service';
   await world.says('sync orders --dry-run', said);
-  const counts = { orders_failed: 1, orders_deleted_kept: 0 };
-  expect(await world.run('sync-orders')).toMatchObject({ outcome: 'incomplete', counts });
+  const failed = await world.run('sync-orders');
+  expect(failed).toMatchObject({ outcome: 'incomplete', counts: { orders_failed: 1 } });
   const service = `select o.user_email, o.user_phone, count(s.id)::integer as lines from reference_service.orders o
     left join reference_service.sub_orders s on s.order_id = o.id group by o.id`;
   expect(await world.atService(service)).toEqual([{ user_email: null, user_phone: null, lines: 1 }]);
@@ -30,6 +30,11 @@ test.for<[string, Fate | 'held']>([
   await world.says('sync orders --dry-run --allow-removals', `${said}, but for those with reviews.`);
   await world.done('sync-orders', { allowRemovals: true });
   expect(await world.atService(service)).toEqual([]);
+  // The service has nothing of the order any more, so the next run does not say that it keeps it.
+  await world.shop('update o set updated_at = now()');
+  const later = await world.done('sync-orders');
+  expect(later).toMatchObject({ orders_deleted_in_shop: 1 });
+  for (const { counts } of [failed, { counts: later }]) expect(counts).not.toHaveProperty('orders_deleted_kept');
 });
 
 test('a process that read an order does not create it after another deleted it', async ({ world }) => {

@@ -72,7 +72,7 @@ test('codes that differ in case are two orders where the service shows two', asy
   await world.place(of('xK3f', 'kim', 1), of('Xk3F', 'lee', 3), of('AbC', 'gone', 1), of('aBc', 'son', 3));
   // Deleted before its push, an order goes before no other one.
   await world.shop(`update o set deleted_at = now() where code = 'AbC'`);
-  expect(await world.sync()).toMatchObject({ orders_deleted_kept: 1 });
+  expect(await world.sync()).toMatchObject({ orders_deleted_in_shop: 1 });
   expect(mailed(world)).toContain('son@example.com');
   await world.sync();
   expect(await world.atService(customers)).toEqual(['kim', 'lee', 'son'].map(customer));

@@ -76,7 +76,7 @@ async function pushSlice(deps: OrderDeps, codes: readonly string[], rights: Push
   });
   const pushed = await pushAll(deps, left(undefined), { ...planning, breaker: openBreaker(), readAgain });
   const counts = { orders: raws.length, orders_unchanged: left('unchanged').length, orders_failed: deadLetters.length };
-  return addCounts([counts, { orders_deleted_kept: deleted.length, orders_gone: gone.length }, pushed]);
+  return addCounts([counts, { orders_deleted_in_shop: deleted.length, orders_gone: gone.length }, pushed]);
 }
 
 /** If no order of a slice has a line, the lines may have other order codes than the orders. @throws IncompleteError */
@@ -149,7 +149,7 @@ async function pushOrder(deps: OrderDeps, given: DesiredOrder, slice: SlicePush)
       await deps.store.release(leased, { isBrokenOff: false });
       // The release forgets a new order. The dead letter is recorded after the release, and makes the order due again.
       if (deadLetter) return await recordFailed(deps, deadLetter);
-      const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_kept';
+      const counted = nothing === 'unchanged' ? 'orders_unchanged' : 'orders_deleted_in_shop';
       return nothing ? { [counted]: 1 } : {};
     });
   } catch (error) {
