@@ -39,7 +39,7 @@ test('it groups and sums up what it found, removes what it made, and exits 0', a
   const { url, databaseUrl } = await seededService();
   const { status, out, errors } = await run(url, ...demo, '--yes', '--section', 'put');
   expect(out).toMatch(/^\nput: Endpoints, Update by PUT\n {2}holds {8}an order is changed by PUT/);
-  expect(out).toMatch(/\n3 hold, 0 differ, 0 cannot be told$/);
+  expect(out).toMatch(/\n3 hold, 0 differ, 0 cannot be judged$/);
   expect(errors).toMatch(/^Removed \d+ records that this run had made\.$/);
   expect([status, await ordersAt(databaseUrl)]).toEqual([0, []]);
 });
@@ -56,7 +56,7 @@ test('a difference is shown with what was found, repeated at the end, and exits 
   expect(out).toMatch(
     /differs +an order .*\n +found PUT \/v1\/orders\/\d+\?user_name=Put answered 405, expected a success/,
   );
-  expect(out).toMatch(/\nWhat differs:\n {2}put: .*: an order is .*\n.*\n.*\n\n0 hold, 3 differ, 0 cannot be told$/);
+  expect(out).toMatch(/\nWhat differs:\n {2}put: .*: an order is .*\n.*\n.*\n\n0 hold, 3 differ, 0 cannot be judged$/);
 });
 
 test('what could not be removed is named, and exits 1', async () => {

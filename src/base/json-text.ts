@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 
-/** An escape, the beginning or end of a text, array or object, or a comma. A pattern of a whole text has a limit of MB. */
+/** An escape, a comma, or the beginning or end of a text, array or object. A pattern of a whole text has a limit of MB. */
 const token = /\\.|["[\]{},]/gs;
 
 /** The records of a valid JSON array, each with its original bytes: printed again, numbers would lose digits. */
@@ -65,7 +65,7 @@ function storable(json: string): string {
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
 /**
- * Whether a JSON array or object has a number with an exponent of three digits, or maybe a row of 300 digits: such a row
+ * Whether a JSON array or object has a number with an exponent of three digits, or maybe a row of 300 digits. Such a row
  * has digits at ten multiples of 30 one after the other. One pattern for both costs six times as much, a tenth of the
  * processor time of an export. A file name such as `2e123f.jpg` is no exponent.
  */

@@ -97,6 +97,7 @@ export async function openWarehouse(options: WarehouseOptions) {
   const db: Db = new Kysely({ dialect: new PostgresDialect({ pool: ofDb }) });
   return {
     db,
+    /** Undefined: the schemas without a brand. */
     brand,
     /** The connections of `db`, for the rate limiter, which does not use Kysely, and for statements with a name. */
     pool,

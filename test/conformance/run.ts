@@ -101,6 +101,6 @@ export function summaryOf(results: readonly Result[]): string {
   const lines = differing.map(({ chapter, section, says }) => `  ${chapter}: ${section}: ${says}`);
   return [
     ...(lines.length > 0 ? ['What differs:', ...lines, ''] : []),
-    `${counts.holds} hold, ${counts.differs} differ, ${counts['cannot tell']} cannot be told`,
+    `${counts.holds} hold, ${counts.differs} differ, ${counts['cannot tell']} cannot be judged`,
   ].join('\n');
 }

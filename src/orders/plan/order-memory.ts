@@ -22,6 +22,7 @@ export type PushFailure = {
 
 /** What is known of an order from the warehouse and from the requests of this push so far. */
 export type OrderMemory = Readonly<{
+  /** Undefined: the warehouse has no record of the order. */
   link: OrderLink | undefined;
   lines: readonly LineLink[];
   orderId: number | null;

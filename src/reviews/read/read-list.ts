@@ -163,8 +163,9 @@ const fewRecords = 10;
  * 4. `isCounted`: a list of full pages is whole if its last page, requested again, counts as many records as were read.
  * 5. Otherwise, the list is read again and again from page 1 on, one page after the other. It is whole if two successive
  *    readings show equally many records, and all readings with this number together show exactly that many different
- *    ones; of the first one, only a single page counts, which is one moment. Each reading has smaller pages, and so other boundaries: the numbers differ if the service
- *    shows only some pages, or leaves out records between two.
+ *    ones. The first of these readings counts only if it has one page, which is one moment. Each reading has smaller
+ *    pages, and so other boundaries: the numbers differ if the service shows only some pages, or leaves out records
+ *    between two.
  *
  * If no reading proves a list, it is read in parts.
  *

@@ -107,8 +107,8 @@ export function openOrderStore(warehouse: Warehouse, { leaseMs }: { leaseMs: num
     },
 
     /**
-     * The service cannot tell an old holder from a new one, so a request may be sent only within a quarter of the lease
-     * after its renewal. A lease of 180 s allows 45 s, and leaves 130 s for the request (10 s to connect, 60 s each for
+     * Throws unless a request may be sent now. The service cannot tell an old holder from a new one, so a request may be
+     * sent only within a quarter of the lease after its renewal. A lease of 180 s allows 45 s, and leaves 130 s for the request (10 s to connect, 60 s each for
      * head and body of the response) and 5 s for clocks.
      *
      * @throws LeaseLostError
