@@ -14,12 +14,18 @@ export function explainFaults(): void {
     say('an error that nothing expects', error);
     process.exit(1);
   });
+  process.on('exit', (status) => {
+    // Node's own status for a program that waits for something that can no longer come.
+    if (status !== 13) return;
+    say('ended before its work was done', undefined);
+    process.exitCode = 1;
+  });
 }
 
 function say(what: string, cause: unknown): void {
-  const why = `${what}: ${visible(describeError(cause))}`;
+  const why = cause === undefined ? '' : `: ${visible(describeError(cause))}`;
   try {
-    writeSync(process.stderr.fd, `review-sync: ${why}. This is a fault of review-sync; please report it.\n`);
+    writeSync(process.stderr.fd, `review-sync: ${what}${why}. This is a fault of review-sync; please report it.\n`);
   } catch {
     // A full disk takes no line, but must not end a worker.
   }

@@ -26,6 +26,8 @@ test('a fault of the program is a sentence, and only a lost promise goes on', ()
   const said = ['a failure that nothing waits for: lost', 'an error that nothing expects: broken'].map(sentence);
   const broken = { status: 1, stdout: 'went on\n', stderr: said.join('') };
   expect(faulty(`${lost}; setTimeout(() => { throw new Error('broken') }, 9)`)).toEqual(broken);
+  const waits = { status: 1, stderr: expect.stringContaining(sentence('ended before its work was done')) };
+  expect(faulty(`await new Promise(() => {})`)).toMatchObject(waits);
   // A full disk takes no sentence.
   if (process.platform === 'linux') expect(faulty(lost, openSync('/dev/full', 'w'))).toMatchObject(wentOn);
 });
